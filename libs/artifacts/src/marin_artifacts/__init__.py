@@ -1,0 +1,1 @@
+"""Identity and shape of artifacts: canonical specs, build keys, manifests, digests, the kinds that exist."""
