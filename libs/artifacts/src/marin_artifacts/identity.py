@@ -9,7 +9,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from marin.common.v1 import options_pb2
-from marin_artifacts.kinds import KINDS
+from marin_contracts.kinds import KINDS
 
 
 def spec_dict(message: Message) -> dict[str, Any]:

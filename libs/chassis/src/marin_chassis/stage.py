@@ -14,9 +14,9 @@ from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
 
 from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as catalog_pb
-from marin.common.v1 import job_pb2, job_service_pb2 as pb, job_service_pb2_grpc as rpc
+from marin.common.v1 import artifact_pb2, job_pb2, job_service_pb2 as pb, job_service_pb2_grpc as rpc
 from marin_artifacts.identity import build_key, spec_dict
-from marin_artifacts.kinds import KINDS
+from marin_contracts.kinds import KINDS
 from marin_chassis.client import CatalogClient
 from marin_chassis.config import ServiceConfig
 from marin_chassis.engine import EngineError
@@ -74,6 +74,7 @@ class Jobs:
                 reason="MISSING_TARGET",
             )
         self._checks[kind](spec_dict(request.spec), {i.role: i.address for i in request.inputs})
+        inputs = [await self._pinned(request.target.project, i) for i in request.inputs]
         spec = Struct()
         spec.update(spec_dict(request.spec))
         registered = await self._catalog.RegisterBuild(
@@ -81,12 +82,21 @@ class Jobs:
                 request_id=request.request_id,
                 kind=kind,
                 target=request.target,
-                build_key=build_key(kind, request.spec, {i.role: i.content_digest for i in request.inputs}),
+                build_key=build_key(kind, request.spec, {i.role: i.content_digest for i in inputs}),
                 spec=spec,
-                inputs=request.inputs,
+                inputs=inputs,
             )
         )
         return job_of(registered.build)
+
+    async def _pinned(self, project: str, ref: artifact_pb2.InputRef) -> artifact_pb2.InputRef:
+        """The reference with the digest that the address has now, where the caller left it out."""
+        if ref.content_digest:
+            return ref
+        name, _, version = ref.address.rpartition("@")
+        target = artifact_pb2.ArtifactTarget(project=project, name=name, version=version)
+        artifact = (await self._catalog.GetArtifact(catalog_pb.GetArtifactRequest(target=target))).artifact
+        return artifact_pb2.InputRef(role=ref.role, address=ref.address, content_digest=artifact.content_digest)
 
 
 def job_of(build: catalog_pb2.Build) -> job_pb2.Job:

@@ -1,0 +1,247 @@
+"""The event bus: JetStream with the few things that Marin uses of it.
+
+There is one stream, ``MARIN``, over ``marin.>``. Everything on it is also in the catalog's event log, so losing the bus
+loses nothing. Publishing is at least once, and the stream drops a message id that it has seen within
+``DUPLICATE_WINDOW_SECONDS``. Consumers may see a message again and must bear it.
+"""
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as NatsTimeout
+from nats.js import JetStreamContext, api
+from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
+from opentelemetry import propagate, trace
+
+from marin_chassis import telemetry
+from marin_chassis.engine import EngineError
+
+log = logging.getLogger("marin.bus")
+STREAM, SUBJECTS = "MARIN", "marin.>"
+DUPLICATE_WINDOW_SECONDS = 3600.0
+PUBLISH_TIMEOUT_SECONDS = 5.0
+FETCH_SECONDS = 2.0
+ACK_WAIT_SECONDS = 30.0
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.05, 2.0
+_UNREADY = (NatsError, APIError, OSError, TimeoutError)
+
+
+class BusError(EngineError):
+    """The bus did not take or give a message. What was to be published is still in the log and can be tried again."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            message,
+            hint="see that nats-server runs at MARIN_NATS_URL; nothing is lost meanwhile",
+            reason="BUS_UNAVAILABLE",
+            code="UNAVAILABLE",
+            retryable=True,
+        )
+
+
+@dataclass(frozen=True)
+class Message:
+    """One event as it came from the bus. ``sequence`` is its place in the stream, ``deliveries`` counts from 1."""
+
+    subject: str
+    id: str
+    sequence: int
+    deliveries: int
+    data: dict[str, Any]
+
+
+Handler = Callable[[Message], Awaitable[None]]
+
+
+class Backoff:
+    """Growing, jittered pauses between tries."""
+
+    def __init__(self) -> None:
+        self._delay = FIRST_RETRY_SECONDS
+
+    def reset(self) -> None:
+        self._delay = FIRST_RETRY_SECONDS
+
+    async def pause(self) -> None:
+        await asyncio.sleep(self._delay * random.uniform(0.5, 1.0))
+        self._delay = min(self._delay * 2, LAST_RETRY_SECONDS)
+
+
+class Bus:
+    """A connection that comes back by itself. Make one with :meth:`connect`."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self._name, self._url = name, url
+        self._up = asyncio.Event()
+        self._client = Client()
+        self._stream: JetStreamContext | None = None
+        self._subscriptions: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def connect(cls, url: str, name: str) -> Self:
+        """Waits until the server at ``url`` answers, for ever. ``name`` shows in the server's connection list."""
+        bus = cls(name, url)
+        bus._client = await nats.connect(
+            url,
+            name=name,
+            error_cb=bus._on_error,
+            disconnected_cb=bus._on_down,
+            reconnected_cb=bus._on_up,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=0.2,
+            connect_timeout=2,
+            ping_interval=10,
+        )
+        bus._stream = bus._client.jetstream(timeout=PUBLISH_TIMEOUT_SECONDS)
+        await bus._on_up()
+        return bus
+
+    @property
+    def connected(self) -> bool:
+        return self._client.is_connected
+
+    async def ensure_stream(self) -> None:
+        """Creates the stream if it is not there. Raises BusError."""
+        config = api.StreamConfig(
+            name=STREAM, subjects=[SUBJECTS], storage=api.StorageType.FILE, duplicate_window=DUPLICATE_WINDOW_SECONDS
+        )
+        try:
+            try:
+                await self._jetstream.stream_info(STREAM)
+            except NotFoundError:
+                await self._jetstream.add_stream(config)
+                log.info("stream %s created", STREAM)
+        except _UNREADY as e:
+            raise self._error(f"stream {STREAM} cannot be made", e) from e
+
+    async def publish(self, subject: str, data: Mapping[str, Any], msg_id: str) -> bool:
+        """Returns when the message is stored: True if it is new, False if the stream had this id already.
+
+        Waits while the connection is down. Makes the stream if it is gone. Raises BusError if no acknowledgement comes.
+        """
+        headers = {api.Header.MSG_ID: msg_id}
+        propagate.inject(headers)
+        payload = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+        await self._up.wait()
+        try:
+            try:
+                ack = await self._jetstream.publish(subject, payload, stream=STREAM, headers=headers)
+            except (NoStreamResponseError, NotFoundError):
+                await self.ensure_stream()
+                ack = await self._jetstream.publish(subject, payload, stream=STREAM, headers=headers)
+        except _UNREADY as e:
+            raise self._error(f"{subject} was not taken", e) from e
+        return not ack.duplicate
+
+    def subscribe(
+        self, subject: str, handler: Handler, *, durable: str = "", ack_wait: float = ACK_WAIT_SECONDS
+    ) -> asyncio.Task[None]:
+        """Calls ``handler`` for each message, one at a time and in order, until cancelled or closed.
+
+        With ``durable`` the server remembers the position under that name; without, only what comes from now on is
+        seen. A message whose handler raises is delivered again, after a pause and before the next one. Survives
+        restarts of the server and the loss of its store.
+        """
+        task = asyncio.create_task(self._consume(subject, handler, durable, ack_wait), name=f"bus {subject}")
+        self._subscriptions.add(task)
+        task.add_done_callback(self._subscriptions.discard)
+        return task
+
+    async def close(self) -> None:
+        """Ends subscriptions and the connection."""
+        tasks = list(self._subscriptions)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.close()
+
+    async def _consume(self, subject: str, handler: Handler, durable: str, ack_wait: float) -> None:
+        backoff = Backoff()
+        config = api.ConsumerConfig(
+            ack_wait=ack_wait,
+            max_ack_pending=1,
+            deliver_policy=api.DeliverPolicy.ALL if durable else api.DeliverPolicy.NEW,
+            inactive_threshold=None if durable else 60.0,
+        )
+        while True:
+            try:
+                await self._up.wait()
+                await self.ensure_stream()
+                pull = await self._jetstream.pull_subscribe(subject, durable or None, stream=STREAM, config=config)
+                try:
+                    await self._drain(pull, handler, backoff)
+                finally:
+                    await _quietly(pull.unsubscribe())
+            except (*_UNREADY, BusError) as e:
+                log.debug("subscription %s: %s", subject, e)
+                await backoff.pause()
+
+    async def _drain(self, pull: JetStreamContext.PullSubscription, handler: Handler, backoff: Backoff) -> None:
+        """Returns never; raises when the consumer or the connection is gone."""
+        while True:
+            try:
+                (msg,) = await pull.fetch(1, timeout=FETCH_SECONDS)
+            except NatsTimeout:
+                # Nothing came, or the consumer was lost with the store: only asking tells.
+                await self._up.wait()
+                await pull.consumer_info()
+                continue
+            backoff.reset()
+            await _handle(msg, handler)
+
+    @property
+    def _jetstream(self) -> JetStreamContext:
+        assert self._stream, "use Bus.connect"
+        return self._stream
+
+    def _error(self, what: str, cause: Exception) -> BusError:
+        return BusError(f"{what} by the bus at {self._url.rpartition('@')[2]}: {cause or type(cause).__name__}")
+
+    async def _on_error(self, error: Exception) -> None:
+        log.debug("bus: %s", error or type(error).__name__)
+
+    async def _on_down(self) -> None:
+        if self._up.is_set() and not self._client.is_closed:
+            log.warning("%s lost the bus; reconnecting", self._name)
+        self._up.clear()
+
+    async def _on_up(self) -> None:
+        log.info("%s is connected to the bus", self._name)
+        self._up.set()
+
+
+async def _handle(msg: Msg, handler: Handler) -> None:
+    deliveries = msg.metadata.num_delivered or 1
+    message = Message(
+        subject=msg.subject,
+        id=(msg.headers or {}).get(api.Header.MSG_ID, ""),
+        sequence=msg.metadata.sequence.stream,
+        deliveries=deliveries,
+        data=json.loads(msg.data),
+    )
+    context = propagate.extract(msg.headers or {})
+    with telemetry.TRACER.start_as_current_span(msg.subject, context=context, kind=trace.SpanKind.CONSUMER):
+        try:
+            await handler(message)
+        except Exception:
+            log.exception("handler of %s failed on delivery %d", msg.subject, deliveries)
+            await _quietly(msg.nak(delay=min(FIRST_RETRY_SECONDS * 2**deliveries, 30.0)))
+        else:
+            await _quietly(msg.ack())
+
+
+async def _quietly(call: Awaitable[Any]) -> None:
+    """An acknowledgement that does not arrive means one more delivery, nothing worse."""
+    try:
+        await call
+    except _UNREADY as e:
+        log.debug("bus: %s", e)

@@ -1,0 +1,1 @@
+"""What the contracts imply but cannot say in proto: the table of artifact kinds."""

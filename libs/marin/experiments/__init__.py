@@ -1,0 +1,1 @@
+"""Experiments that ship with Marin: plain Python that builds graphs of artifacts."""

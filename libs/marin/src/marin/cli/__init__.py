@@ -1,0 +1,1 @@
+"""The ``marin`` command. Each command imports what it needs when it runs, so that ``--help`` stays quick."""

@@ -1,0 +1,1 @@
+"""Talking to Marin's services from Python: typed errors and the local system."""

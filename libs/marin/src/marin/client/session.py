@@ -1,0 +1,116 @@
+"""A session with the control plane of one workspace: the catalog, the workflow service, the stage services."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
+from marin.catalog.v1 import catalog_service_pb2_grpc as catalog_rpc
+from marin.client.errors import from_rpc
+from marin.common.v1 import job_service_pb2_grpc as job_rpc
+from marin.workflow.v1 import workflow_service_pb2 as pb
+from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
+
+_OPTIONS = (("grpc.max_receive_message_length", 64 << 20), ("grpc.max_reconnect_backoff_ms", 500))
+
+
+class Session:
+    """Typed stubs, with errors turned into :class:`MarinError`. Use :func:`open_session` to get one."""
+
+    def __init__(self, system: Any) -> None:
+        self.system = system
+        self._channels: dict[str, grpc.Channel] = {}
+
+    def ensure(self, services: Sequence[str]) -> None:
+        """Installs the environments of these services if need be, and starts the services."""
+        from marin.local import envs
+        from marin.local.services import environments_for
+
+        for name in environments_for(services):
+            envs.ensure(name)
+        self.system.ensure(list(services))
+
+    @property
+    def catalog(self) -> catalog_rpc.CatalogServiceStub:
+        return catalog_rpc.CatalogServiceStub(self.channel("catalog"))
+
+    @property
+    def workflow(self) -> rpc.WorkflowServiceStub:
+        return rpc.WorkflowServiceStub(self.channel("workflow"))
+
+    def jobs(self, service: str) -> job_rpc.JobServiceStub:
+        """JobService of one stage service."""
+        return job_rpc.JobServiceStub(self.channel(service))
+
+    def channel(self, service: str) -> grpc.Channel:
+        """A channel to a service of this workspace."""
+        if service not in self._channels:
+            self._channels[service] = grpc.insecure_channel(self.system.endpoint(service), options=_OPTIONS)
+        return self._channels[service]
+
+    def call(self, method: Any, request: Any, timeout: float = 60) -> Any:
+        """A unary call that waits while the service is coming up. Raises MarinError."""
+        try:
+            return method(request, timeout=timeout, wait_for_ready=True)
+        except grpc.RpcError as e:
+            raise from_rpc(e) from e
+
+    def plan(self, graph: Any) -> list[Any]:
+        """Decisions about every node, in topological order."""
+        return list(self.call(self.workflow.PlanGraph, pb.PlanGraphRequest(graph=graph)).nodes)
+
+    def runs(self, limit: int = 100) -> list[Any]:
+        """Runs, newest first."""
+        return list(self.call(self.workflow.ListRuns, pb.ListRunsRequest(page_size=limit)).runs)
+
+    def create_run(self, run_id: str, graph: Any) -> Any:
+        """Starts a run."""
+        return self.call(self.workflow.CreateRun, pb.CreateRunRequest(request_id=run_id, graph=graph)).run
+
+    def watch_run(self, run_id: str) -> Iterator[Any]:
+        """The run at each change until it is terminal; a stream that breaks is opened again."""
+        failures = 0
+        while True:
+            try:
+                for response in self.workflow.WatchRun(pb.WatchRunRequest(id=run_id), wait_for_ready=True):
+                    failures = 0
+                    yield response.run
+                return
+            except grpc.RpcError as e:
+                failures += 1
+                if e.code() != grpc.StatusCode.UNAVAILABLE or failures > 20:
+                    raise from_rpc(e) from e
+
+    def artifacts(self, project: str = "default") -> list[Any]:
+        """All committed artifacts, newest first."""
+        found, token = [], ""
+        while True:
+            request = catalog_pb.ListArtifactsRequest(project=project, page_size=500, page_token=token)
+            page = self.call(self.catalog.ListArtifacts, request)
+            found += page.artifacts
+            token = page.next_page_token
+            if not token:
+                return found
+
+    def close(self) -> None:
+        """Closes the channels; the services go on."""
+        for channel in self._channels.values():
+            channel.close()
+
+
+@contextmanager
+def open_session(workspace: Path, services: tuple[str, ...] = ("catalog", "workflow")) -> Iterator[Session]:
+    """Connects to the workspace's local system, starting it if it is down. What was started for this session alone ends with it."""
+    from marin.local.client import connect_or_start
+
+    system = connect_or_start(workspace)
+    session = Session(system)
+    try:
+        session.ensure(services)
+        yield session
+    finally:
+        session.close()
+        system.close()

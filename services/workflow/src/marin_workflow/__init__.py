@@ -1,0 +1,1 @@
+"""The workflow service: plans graphs of artifacts and reconciles them to done."""
