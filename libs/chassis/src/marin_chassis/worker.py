@@ -144,7 +144,7 @@ class Worker:
     async def _run_engine(self, build: catalog_pb2.Build, directory: Path) -> int:
         record = directory / "record"
         record.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", f"{self._package}.engine", str(directory)]
+        command = [sys.executable, "-P", "-m", f"{self._package}.engine", str(directory)]
         env = {**os.environ, "MARIN_PARENT_PID": str(os.getpid()), "PYTHONUNBUFFERED": "1"}
         with open(record / "log.txt", "ab") as out:
             self._process = await asyncio.create_subprocess_exec(*command, stdout=out, stderr=out, env=env)

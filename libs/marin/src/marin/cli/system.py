@@ -88,8 +88,12 @@ _STATES = {"ready": "installed", "stale": "out of date: renewed when needed", "m
 
 def _environments() -> list[tuple[str, bool, str]]:
     from marin.local import envs
+    from marin.local.errors import LocalError
 
-    return [
-        (f"env {name}", True, _STATES[envs.state(name)])
-        for name in envs.TABLE_NAMES
-    ]
+    rows = []
+    for name in envs.TABLE_NAMES:
+        try:
+            rows.append((f"env {name}", True, _STATES[envs.state(name)]))
+        except LocalError as e:
+            rows.append((f"env {name}", False, f"{e.message}: {e.hint}"))
+    return rows

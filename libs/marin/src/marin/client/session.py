@@ -83,6 +83,7 @@ class Session:
                 failures += 1
                 if e.code() != grpc.StatusCode.UNAVAILABLE or failures > 20:
                     raise from_rpc(e) from e
+                self.ensure(("catalog", "workflow"))  # also brings back a supervisor that was killed
 
     def artifacts(self, project: str = "default") -> list[Any]:
         """All committed artifacts, newest first."""
