@@ -6,8 +6,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
-
 from marin_chassis.engine import EngineError
 
 _SECRET = ("token", "password", "secret", "key")
@@ -73,6 +71,8 @@ class ServiceConfig:
 
 
 def _read(path: str) -> dict[str, Any]:
+    import yaml  # costs 50 ms that a start without a file need not pay
+
     try:
         raw = yaml.safe_load(Path(path).read_text()) or {}
     except (OSError, yaml.YAMLError) as e:

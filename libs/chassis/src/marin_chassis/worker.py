@@ -49,7 +49,12 @@ class Worker:
         while not self._draining:
             try:
                 request = pb.ClaimBuildRequest(
-                    kinds=list(self._specs), holder=self._holder, host=socket.gethostname(), ttl=self._ttl, wait=wait
+                    kinds=list(self._specs),
+                    holder=self._holder,
+                    host=socket.gethostname(),
+                    ttl=self._ttl,
+                    wait=wait,
+                    request_id=uuid.uuid4().hex,
                 )
                 claimed = await self._catalog.ClaimBuild(request, patience=3600)
                 if claimed.HasField("build"):
@@ -175,7 +180,12 @@ class Worker:
                 continue
             last = time.monotonic()
             request = pb.HeartbeatRequest(
-                build_id=build.id, epoch=build.epoch, ttl=self._ttl, progress=progress, command=command
+                build_id=build.id,
+                epoch=build.epoch,
+                ttl=self._ttl,
+                progress=progress,
+                command=command,
+                uri=f"file://{record.parent}",
             )
             try:
                 response = await self._catalog.Heartbeat(request, patience=0.5, timeout=self._config.lease_seconds)

@@ -45,6 +45,10 @@ def _trained_tokenizer(text: ArtifactStep, version: str) -> ArtifactStep:
     )
 
 
+def _task(name: str, harness: int, **fields: object) -> evaluation_pb2.EvaluationTask:
+    return evaluation_pb2.EvaluationTask(name=name, harness=harness, task_set=name, **fields)
+
+
 CPU = Profile(
     corpus=lambda: [data.sample(n, f"corpus/{n}.jsonl.gz") for n in ("folio", "milton", "modern")],
     filters=data_pb2.Filters(min_text_length=100, max_repetition=0.5),
@@ -81,10 +85,10 @@ CPU = Profile(
         "checkpoint_every_steps": 2,
     },
     tasks=lambda: [
-        evaluation_pb2.EvaluationTask(name="gsm8k-smoke", limit=16, max_gen_tokens=64),
-        evaluation_pb2.EvaluationTask(name="aime-smoke", limit=4, max_gen_tokens=64),
+        _task("gsm8k-smoke", evaluation_pb2.HARNESS_LM_EVAL, limit=16, max_gen_tokens=64),
+        _task("aime-smoke", evaluation_pb2.HARNESS_HARBOR, limit=4, max_gen_tokens=64),
     ],
-    evaluate={},
+    evaluate={"apply_chat_template": True},
 )
 
 _FINEWEB = ("HuggingFaceFW/fineweb-edu", "87f0914", "sample/10BT/*.parquet")
@@ -138,10 +142,10 @@ GB200 = Profile(
         ),
     },
     tasks=lambda: [
-        evaluation_pb2.EvaluationTask(name="gsm8k-smoke", limit=128, max_gen_tokens=256),
-        evaluation_pb2.EvaluationTask(name="aime-smoke", limit=0, max_gen_tokens=256),
+        _task("gsm8k-smoke", evaluation_pb2.HARNESS_LM_EVAL, limit=128, max_gen_tokens=256),
+        _task("aime-smoke", evaluation_pb2.HARNESS_HARBOR, max_gen_tokens=256),
     ],
-    evaluate={"max_model_len": 4096},
+    evaluate={"max_model_len": 4096, "apply_chat_template": True},
     train_resources=ResourceConfig.with_gpu("4xGB200", cpus=64, memory_gib=512),
     rl_resources=ResourceConfig.with_gpu("4xGB200", nodes=2, cpus=16, memory_gib=256),
     eval_resources=ResourceConfig.with_gpu("1xGB200"),

@@ -3,7 +3,6 @@
 import grpc
 
 from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
-from marin_chassis import bus
 from marin_chassis.client import CatalogClient
 from marin_chassis.server import ServiceContext, run_service
 from marin_chassis.worker import endpoints
@@ -24,7 +23,17 @@ def add(server: grpc.aio.Server, context: ServiceContext) -> None:
 
 
 async def _listen(url: str, reconciler: Reconciler) -> None:
-    raise NotImplementedError
+    """Looks at the runs as soon as a build or artifact changes, instead of at the next tick."""
+    from marin_chassis.bus import Bus, Message
+
+    async def wake(message: Message) -> None:
+        reconciler.wake()
+
+    bus = await Bus.connect(url, "workflow")
+    try:
+        await bus.subscribe("marin.>", wake)
+    finally:
+        await bus.close()
 
 
 def main() -> None:

@@ -1,0 +1,8 @@
+"""``python -m marin_catalog``"""
+
+from marin_chassis.server import run_service
+
+from marin_catalog.setup import NAME, PORT, SERVICES, CatalogConfig, setup
+
+if __name__ == "__main__":
+    run_service(NAME, PORT, SERVICES, setup, CatalogConfig)

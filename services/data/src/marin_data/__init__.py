@@ -1,0 +1,1 @@
+"""Turns raw text into documents, conversations and problems with Apache Beam."""
