@@ -81,7 +81,9 @@ def source(name, texts):
 def test_plain_loop_keeps_the_first_of_equal_texts_over_all_sources(tmp_path):
     sources = [source("a", ["one one", "two two", "x"]), source("b", ["two\u0020two\r\n", "three three", "one one"])]
     account = run_plain(Recipe("documents", Filters(min_text_length=2)), sources, dedup=True, shards=2, out=tmp_path)
-    rows = [json.loads(line) for p in sorted(tmp_path.iterdir()) for line in gzip.open(p)]
+    rows = [
+        json.loads(line) for p in sorted(tmp_path.iterdir()) for line in gzip.decompress(p.read_bytes()).splitlines()
+    ]
     assert [(r["source"], r["text"]) for r in rows] == [("a", "one one"), ("a", "two two"), ("b", "three three")]
     assert (account["in"], account["kept"], account["dropped"]) == (6, 3, {"duplicate": 2, "too_short": 1})
     assert [s["dropped"] for s in account["sources"]] == [{"too_short": 1}, {"duplicate": 2}]
@@ -89,7 +91,13 @@ def test_plain_loop_keeps_the_first_of_equal_texts_over_all_sources(tmp_path):
 
 def test_nothing_left_is_an_error_that_says_why(tmp_path):
     with pytest.raises(DataError) as e:
-        run_plain(Recipe("documents", Filters(min_text_length=9)), [source("a", ["x", ""])], dedup=True, shards=1, out=tmp_path)
+        run_plain(
+            Recipe("documents", Filters(min_text_length=9)),
+            [source("a", ["x", ""])],
+            dedup=True,
+            shards=1,
+            out=tmp_path,
+        )
     assert e.value.reason == "EMPTY_CORPUS"
     assert "2 rows read from a, 0 kept (1 empty, 1 too_short)" in e.value.message
 
@@ -150,7 +158,9 @@ def test_typed_row_and_its_file(tmp_path):
     assert table.schema.equals(SCHEMA, check_metadata=False) and table.to_pylist() == [row] * 5
 
 
-@pytest.mark.parametrize("row", [{"question": "q"}, {"question": " ", "answer": "#### 1"}, {"question": "q", "answer": None}])
+@pytest.mark.parametrize(
+    "row", [{"question": "q"}, {"question": " ", "answer": "#### 1"}, {"question": "q", "answer": None}]
+)
 def test_problem_without_question_or_answer(row):
     with pytest.raises(DataError, match=r"train\[2\]: '(question|answer)' is missing or empty"):
         typed_row(row, "train", 2, **FILLED)

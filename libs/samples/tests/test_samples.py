@@ -20,7 +20,9 @@ def rows(name: str) -> list[dict]:
 
 def test_shipped_files_are_the_generators_output():
     for name, content in generate.files().items():
-        assert marin_samples.path(name).read_text(encoding="utf-8") == content, f"run python -m marin_samples.generate: {name}"
+        assert marin_samples.path(name).read_text(encoding="utf-8") == content, (
+            f"run python -m marin_samples.generate: {name}"
+        )
 
 
 @pytest.mark.parametrize("name", CORPORA)
@@ -53,7 +55,9 @@ def test_numbers_of_the_first_step_come_from_the_question():
     # A template whose wording and arithmetic disagree would show here; factors said in words are the exception.
     said = {"twice": 2, "three times": 3, "four times": 4, "Half": 2}
     for row in rows("problems/train.jsonl"):
-        known = {int(n) for n in re.findall(r"\d+", row["question"])} | {v for k, v in said.items() if k in row["question"]}
+        known = {int(n) for n in re.findall(r"\d+", row["question"])} | {
+            v for k, v in said.items() if k in row["question"]
+        }
         known |= {2, 4} if "legs" in row["question"] else set()
         for step in row["answer"].splitlines()[:-1]:
             a, b, value = (int(n) for n in re.search(r"(\d+) [-+*/] (\d+) = (\d+)", step).groups())

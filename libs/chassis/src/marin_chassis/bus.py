@@ -9,9 +9,9 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import nats
 from nats.aio.client import Client
@@ -26,11 +26,12 @@ from marin_chassis import telemetry
 from marin_chassis.engine import EngineError
 
 log = logging.getLogger("marin.bus")
+T = TypeVar("T")
 STREAM, SUBJECTS = "MARIN", "marin.>"
 DUPLICATE_WINDOW_SECONDS = 3600.0
 PUBLISH_TIMEOUT_SECONDS = 5.0
 FETCH_SECONDS = 2.0
-ACK_WAIT_SECONDS = 30.0
+ACK_WAIT_SECONDS = 5.0
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.05, 2.0
 _UNREADY = (NatsError, APIError, OSError, TimeoutError)
 
@@ -46,6 +47,10 @@ class BusError(EngineError):
             code="UNAVAILABLE",
             retryable=True,
         )
+
+
+class _ConnectionBroke(Exception):
+    """The connection went down while an answer was awaited."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,7 @@ class Bus:
     def __init__(self, name: str, url: str) -> None:
         self._name, self._url = name, url
         self._up = asyncio.Event()
+        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._client = Client()
         self._stream: JetStreamContext | None = None
         self._subscriptions: set[asyncio.Task[None]] = set()
@@ -126,21 +132,38 @@ class Bus:
     async def publish(self, subject: str, data: Mapping[str, Any], msg_id: str) -> bool:
         """Returns when the message is stored: True if it is new, False if the stream had this id already.
 
-        Waits while the connection is down. Makes the stream if it is gone. Raises BusError if no acknowledgement comes.
+        Waits while the connection is down; a message that was on its way when it broke is sent again. Makes the stream
+        if it is gone. Raises BusError if a server that is there does not take the message.
         """
         headers = {api.Header.MSG_ID: msg_id}
         propagate.inject(headers)
         payload = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
-        await self._up.wait()
-        try:
+        while True:
+            await self._up.wait()
             try:
-                ack = await self._jetstream.publish(subject, payload, stream=STREAM, headers=headers)
-            except (NoStreamResponseError, NotFoundError):
-                await self.ensure_stream()
-                ack = await self._jetstream.publish(subject, payload, stream=STREAM, headers=headers)
-        except _UNREADY as e:
-            raise self._error(f"{subject} was not taken", e) from e
-        return not ack.duplicate
+                return not (await self._while_up(self._store(subject, payload, headers))).duplicate
+            except _ConnectionBroke:
+                continue
+            except _UNREADY as e:
+                raise self._error(f"{subject} was not taken", e) from e
+
+    async def _store(self, subject: str, payload: bytes, headers: dict[str, str]) -> api.PubAck:
+        try:
+            return await self._jetstream.publish(subject, payload, stream=STREAM, headers=headers)
+        except (NoStreamResponseError, NotFoundError):
+            await self.ensure_stream()
+            return await self._jetstream.publish(subject, payload, stream=STREAM, headers=headers)
+
+    async def _while_up(self, call: Coroutine[Any, Any, T]) -> T:
+        """The result of ``call``, or _ConnectionBroke as soon as no answer can come any more."""
+        task = asyncio.ensure_future(call)
+        try:
+            await asyncio.wait((task, self._broken), return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            raise _ConnectionBroke
+        finally:
+            task.cancel()
 
     def subscribe(
         self, subject: str, handler: Handler, *, durable: str = "", ack_wait: float = ACK_WAIT_SECONDS
@@ -148,8 +171,8 @@ class Bus:
         """Calls ``handler`` for each message, one at a time and in order, until cancelled or closed.
 
         With ``durable`` the server remembers the position under that name; without, only what comes from now on is
-        seen. A message whose handler raises is delivered again, after a pause and before the next one. Survives
-        restarts of the server and the loss of its store.
+        seen. A message whose handler raises, or whose process dies (noticed after ``ack_wait`` seconds), is delivered
+        again before the next one. Survives restarts of the server and the loss of its store.
         """
         task = asyncio.create_task(self._consume(subject, handler, durable, ack_wait), name=f"bus {subject}")
         self._subscriptions.add(task)
@@ -178,25 +201,28 @@ class Bus:
                 await self.ensure_stream()
                 pull = await self._jetstream.pull_subscribe(subject, durable or None, stream=STREAM, config=config)
                 try:
-                    await self._drain(pull, handler, backoff)
+                    await self._drain(pull, handler, backoff, ack_wait)
                 finally:
-                    await _quietly(pull.unsubscribe())
+                    await _quietly(pull.unsubscribe())  # ours, not the server's: a durable position stays
+            except _ConnectionBroke:
+                backoff.reset()
             except (*_UNREADY, BusError) as e:
                 log.debug("subscription %s: %s", subject, e)
                 await backoff.pause()
 
-    async def _drain(self, pull: JetStreamContext.PullSubscription, handler: Handler, backoff: Backoff) -> None:
+    async def _drain(
+        self, pull: JetStreamContext.PullSubscription, handler: Handler, backoff: Backoff, ack_wait: float
+    ) -> None:
         """Returns never; raises when the consumer or the connection is gone."""
         while True:
             try:
-                (msg,) = await pull.fetch(1, timeout=FETCH_SECONDS)
+                (msg,) = await self._while_up(pull.fetch(1, timeout=FETCH_SECONDS))
             except NatsTimeout:
                 # Nothing came, or the consumer was lost with the store: only asking tells.
-                await self._up.wait()
-                await pull.consumer_info()
+                await self._while_up(pull.consumer_info())
                 continue
             backoff.reset()
-            await _handle(msg, handler)
+            await _handle(msg, handler, ack_wait)
 
     @property
     def _jetstream(self) -> JetStreamContext:
@@ -213,13 +239,16 @@ class Bus:
         if self._up.is_set() and not self._client.is_closed:
             log.warning("%s lost the bus; reconnecting", self._name)
         self._up.clear()
+        if not self._broken.done():
+            self._broken.set_result(None)
 
     async def _on_up(self) -> None:
+        self._broken = asyncio.get_running_loop().create_future()
         log.info("%s is connected to the bus", self._name)
         self._up.set()
 
 
-async def _handle(msg: Msg, handler: Handler) -> None:
+async def _handle(msg: Msg, handler: Handler, ack_wait: float) -> None:
     deliveries = msg.metadata.num_delivered or 1
     message = Message(
         subject=msg.subject,
@@ -230,6 +259,7 @@ async def _handle(msg: Msg, handler: Handler) -> None:
     )
     context = propagate.extract(msg.headers or {})
     with telemetry.TRACER.start_as_current_span(msg.subject, context=context, kind=trace.SpanKind.CONSUMER):
+        working = asyncio.create_task(_keep(msg, ack_wait / 3))
         try:
             await handler(message)
         except Exception:
@@ -237,6 +267,15 @@ async def _handle(msg: Msg, handler: Handler) -> None:
             await _quietly(msg.nak(delay=min(FIRST_RETRY_SECONDS * 2**deliveries, 30.0)))
         else:
             await _quietly(msg.ack())
+        finally:
+            working.cancel()
+
+
+async def _keep(msg: Msg, interval: float) -> None:
+    """Tells the server that a slow handler is alive, so that only a dead one's message goes elsewhere."""
+    while True:
+        await asyncio.sleep(interval)
+        await _quietly(msg.in_progress())
 
 
 async def _quietly(call: Awaitable[Any]) -> None:

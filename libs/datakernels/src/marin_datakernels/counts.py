@@ -25,7 +25,8 @@ class Tally:
         """Raises DataError COUNT_MISMATCH unless read = kept + sum(dropped)."""
         if self.read != self.kept + self.dropped.total():
             raise DataError(
-                f"source '{self.name}': {self.read} rows were read, but {self.kept} kept and {self.dropped.total()} dropped",
+                f"source '{self.name}': {self.read} rows were read, but {self.kept} kept and "
+                f"{self.dropped.total()} dropped",
                 hint="this is a fault of the pipeline: report it",
                 reason="COUNT_MISMATCH",
             )

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True)
 class Filters:
-    """Bounds on normalised text; 0 switches a bound off. See the fields of the same names in ``marin.data.v1.Filters``."""
+    """Bounds on normalised text; 0 switches a bound off. ``marin.data.v1.Filters`` describes each."""
 
     min_text_length: int = 0
     max_text_length: int = 0
@@ -45,7 +45,7 @@ def repeated_lines(text: str) -> float:
 
 
 def top_trigram(text: str) -> float:
-    """Fraction of the characters of words that is covered by the most frequent group of 3 words; 0 if none occurs twice.
+    """Fraction of the words' characters that the most frequent group of 3 words covers; 0 if none occurs twice.
 
     An occurrence that overlaps an earlier one adds only its new words, so the value stays below or at 1.
     """

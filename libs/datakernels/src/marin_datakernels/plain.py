@@ -1,4 +1,4 @@
-"""The whole pipeline as one plain loop in memory: the oracle that runners are compared with, and the baseline of benchmarks."""
+"""The whole pipeline as one plain loop in memory: what runners are compared with, in bytes and in cost."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -22,7 +22,9 @@ SCHEMA = pa.schema(
         ("reward_spec", pa.struct([("method", pa.string()), ("ground_truth", pa.string())])),
         (
             "extra_info",
-            pa.struct([("split", pa.string()), ("index", pa.int64()), ("answer", pa.string()), ("question", pa.string())]),
+            pa.struct(
+                [("split", pa.string()), ("index", pa.int64()), ("answer", pa.string()), ("question", pa.string())]
+            ),
         ),
     ]
 )
@@ -57,7 +59,9 @@ def final_answer(answer: str, split: str, index: int) -> str:
     return "0" if value == "-0" else value.lstrip("+")
 
 
-def typed_row(row: dict[str, Any], split: str, index: int, *, data_source: str, env_class: str, instruction: str) -> dict[str, Any]:
+def typed_row(
+    row: dict[str, Any], split: str, index: int, *, data_source: str, env_class: str, instruction: str
+) -> dict[str, Any]:
     """One row of ``SCHEMA``. The prompt is one user message: question, space, instruction. Raises DataError."""
     for name in ("question", "answer"):
         if not isinstance(row.get(name), str) or not row[name].strip():

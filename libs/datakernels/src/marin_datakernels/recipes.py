@@ -14,13 +14,14 @@ from marin_datakernels.rows import field
 from marin_datakernels.text import normalise
 
 CONTROL_TOKEN = re.compile(r"<\|[^|<>\s]{1,64}\|>")
+NO_FILTERS = Filters()
 ROLES = ("system", "user", "assistant", "tool")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a row. ``line`` is the JSON line to write (UTF-8, with its line end); ``key`` is the 16-byte identity of
-    its content; ``reason`` says why it is dropped, None if it is kept."""
+    """What became of a row. ``line`` is the JSON line to write (UTF-8, with its line end); ``key`` is the 16-byte
+    identity of its content; ``reason`` says why it is dropped, None if it is kept."""
 
     line: bytes
     key: bytes
@@ -32,7 +33,7 @@ class Recipe:
     """How rows of one kind are made. ``kind`` is "documents" or "conversations"."""
 
     kind: str
-    filters: Filters = Filters()
+    filters: Filters = NO_FILTERS
 
     def apply(self, row: dict[str, Any], column: str, source: str, where: str) -> Outcome:
         """Raises DataError naming ``where`` when the row has not the form that this kind needs."""
@@ -87,7 +88,9 @@ def _conversation_reason(messages: list[dict[str, str]]) -> str | None:
 
 
 def _bad_conversation(message: str, where: str) -> DataError:
-    hint = 'each row must hold a list like [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]'
+    hint = (
+        'each row must hold a list like [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]'
+    )
     return DataError(message, hint=hint, reason="BAD_ROW", where=where)
 
 

@@ -17,7 +17,7 @@ Numbered = tuple[int, dict[str, Any]]
 
 
 def read_rows(path: Path, columns: list[str], limit: int = 0) -> Iterator[Numbered]:
-    """Rows of a file by its suffix with their line (JSON lines, from 1) or row (Parquet, from 0); the first ``limit``, 0 for all.
+    """Rows of a file with their line (JSON lines, from 1) or row (Parquet, from 0); the first ``limit``, 0 for all.
 
     Raises DataError for a missing, cut off or damaged file, an unknown suffix, and a line that is not a JSON object.
     """
@@ -34,7 +34,10 @@ def read_rows(path: Path, columns: list[str], limit: int = 0) -> Iterator[Number
         return
     if not path.name.endswith(SUFFIXES):
         raise DataError(
-            f"{path}: no reader for this kind of file", hint=f"use one of {', '.join(SUFFIXES)}", reason="UNKNOWN_FORMAT", file=path
+            f"{path}: no reader for this kind of file",
+            hint=f"use one of {', '.join(SUFFIXES)}",
+            reason="UNKNOWN_FORMAT",
+            file=path,
         )
     yield from islice(_read_json_lines(path), limit or None)
 
@@ -83,12 +86,10 @@ def _bad_row(path: Path, number: int, what: str, hint: str) -> DataError:
     return DataError(f"{path}, line {number}: {what}", hint=hint, reason="BAD_ROW", file=path, line=number)
 
 
-def read_parquet(
-    source: IO[bytes], where: str, columns: list[str], limit: int = 0
-) -> Iterator[Numbered]:
+def read_parquet(source: IO[bytes], where: str, columns: list[str], limit: int = 0) -> Iterator[Numbered]:
     """Rows of an open Parquet file from 0, with only ``columns`` fetched; the first ``limit``, 0 for all.
 
-    Raises DataError when a column is missing or the file cannot be decoded. ``OSError`` of ``source`` itself passes through.
+    Raises DataError when a column is missing or the file cannot be decoded; an OSError of ``source`` passes through.
     """
     try:
         file = pq.ParquetFile(source)

@@ -31,8 +31,8 @@ def shard_name(index: int, count: int) -> str:
 def plan_shards(lengths: np.ndarray, count: int) -> np.ndarray:
     """The shard of each row, shape [n], non-decreasing, for rows of ``lengths`` bytes in order.
 
-    A row belongs where its middle falls when all bytes are cut into ``count`` equal parts; parts without a row are left out,
-    so the shards that come back are numbered 0, 1, ... without a gap.
+    A row belongs where its middle falls when all bytes are cut into ``count`` equal parts; parts without a row are left
+    out, so the shards that come back are numbered 0, 1, ... without a gap.
     """
     lengths = lengths.astype(np.int64)
     total = int(lengths.sum())

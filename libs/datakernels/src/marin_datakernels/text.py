@@ -15,9 +15,10 @@ RUNS = re.compile(rf"([^\S\n])[^\S\n]{{{MAX_RUN},}}")
 
 
 def normalise(text: str) -> str:
-    r"""Text in NFC, ``\n`` as the only line end, at most one blank line in a row, no control characters, no trailing white space,
-    no white space at the start but the first line's indent, runs of white space cut to 128 characters. Lone surrogates become
-    U+FFFD: they have no UTF-8 form and would break a later writer. Applying it twice changes nothing more.
+    r"""Brings ``text`` into Unicode NFC with ``\n`` as the only line end.
+
+    Control characters and trailing white space go, at most one blank line stays in a row, runs of white space are cut to
+    128 characters, and lone surrogates, which have no UTF-8 form, become U+FFFD. Applying it twice changes nothing more.
     """
     text = LINE_ENDS.sub("\n", text)
     text = SURROGATES.sub("\ufffd", CONTROLS.sub("", text))

@@ -10,9 +10,17 @@ Turns = list[str]
 
 WEEK = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 OPPOSITES = (
-    ("hot", "cold"), ("early", "late"), ("open", "closed"), ("heavy", "light"), ("wide", "narrow"), ("near", "far"),
-    ("empty", "full"), ("quiet", "loud"), ("rough", "smooth"), ("dry", "wet"),
-)  # fmt: skip
+    ("hot", "cold"),
+    ("early", "late"),
+    ("open", "closed"),
+    ("heavy", "light"),
+    ("wide", "narrow"),
+    ("near", "far"),
+    ("empty", "full"),
+    ("quiet", "loud"),
+    ("rough", "smooth"),
+    ("dry", "wet"),
+)
 WORDS = tuple(w for w in (*FRUITS, *GOODS, *TOYS, *PLACES) if " " not in w)
 
 
@@ -75,5 +83,14 @@ def meeting(rng: random.Random) -> Turns:
 
 
 TEMPLATES: tuple[Callable[[random.Random], Turns], ...] = (
-    greeting, next_day, opposite, upper, spelled, sorted_words, bullet_list, larger, sum_and_double, meeting,
-)  # fmt: skip
+    greeting,
+    next_day,
+    opposite,
+    upper,
+    spelled,
+    sorted_words,
+    bullet_list,
+    larger,
+    sum_and_double,
+    meeting,
+)

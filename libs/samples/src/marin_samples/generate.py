@@ -1,6 +1,6 @@
-"""Makes the word problems and conversations of this package: ``python -m marin_samples.generate`` rewrites the shipped files.
+"""Makes the word problems and conversations: ``python -m marin_samples.generate`` rewrites the shipped files.
 
-Everything follows from one seed and from Python's ``random``, whose sequences are the same within one Python version line.
+Everything follows from one seed and from Python's ``random``, whose sequences do not change within a version line.
 A test compares the shipped files with what is made here.
 """
 
@@ -31,7 +31,7 @@ def problems(seed: int = SEED) -> Iterator[dict[str, str]]:
 
 
 def conversations(solved: list[dict[str, str]], count: int, seed: int = SEED) -> list[dict[str, Any]]:
-    """``solved`` problems as single turns and ``count`` distinct dialogues, mixed: ``{"messages": [{"role", "content"}]}``."""
+    """``solved`` problems as single turns and ``count`` distinct dialogues, mixed: ``{"messages": [...]}``."""
     rng = random.Random(seed + 1)
     turns = [[f"{p['question']} {INSTRUCTION}", p["answer"]] for p in solved]
     distinct: dict[str, list[str]] = {}

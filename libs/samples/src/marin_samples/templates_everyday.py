@@ -49,9 +49,11 @@ def shared_equally(rng: random.Random) -> Problem:
     p = Problem(
         rng.choice(
             (
-                f"{name} picks {total} {thing}, keeps {eaten} for later and shares the rest equally among {friends} friends. "
+                f"{name} picks {total} {thing}, keeps {eaten} for later and shares the rest equally among "
+                f"{friends} friends. "
                 f"How many {thing} does each friend get?",
-                f"From a basket of {total} {thing}, {eaten} are set aside and {friends} neighbours of {name} share the others "
+                f"From a basket of {total} {thing}, {eaten} are set aside and {friends} neighbours of {name} "
+                "share the others "
                 f"equally. How many {thing} are there for each neighbour?",
             )
         )
@@ -68,7 +70,8 @@ def change_from_note(rng: random.Random) -> Problem:
     p = Problem(
         rng.choice(
             (
-                f"{name} buys {count} {good} for ${price} each and pays with a ${note} note. How many dollars come back?",
+                f"{name} buys {count} {good} for ${price} each and pays with a ${note} note. How many dollars "
+                "come back?",
                 f"A stall sells {good} at ${price} apiece. {name} takes {count} and hands over ${note}. "
                 f"How many dollars of change does {name} get?",
             )
@@ -142,7 +145,8 @@ def discount(rng: random.Random) -> Problem:
     name, good = rng.choice(NAMES), rng.choice(("jacket", "lamp", "chair", "backpack", "watch"))
     off, count, price = rng.randint(2, 9), rng.randint(2, 5), rng.randint(12, 40)
     p = Problem(
-        f"A {good} costs ${price}, and today each is ${off} cheaper. {name} buys {count}. How many dollars does {name} pay?"
+        f"A {good} costs ${price}, and today each is ${off} cheaper. {name} buys {count}. How many dollars does "
+        f"{name} pay?"
     )
     now = p.step("Today's price is", price, "-", off, "dollars")
     p.step("All of them cost", now, "*", count, "dollars")
@@ -150,5 +154,13 @@ def discount(rng: random.Random) -> Problem:
 
 
 TEMPLATES = (
-    boxes_and_loose, given_away, shared_equally, change_from_note, two_prices, saving_up, twice_as_many, older_than, discount,
-)  # fmt: skip
+    boxes_and_loose,
+    given_away,
+    shared_equally,
+    change_from_note,
+    two_prices,
+    saving_up,
+    twice_as_many,
+    older_than,
+    discount,
+)

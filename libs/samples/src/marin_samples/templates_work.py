@@ -42,7 +42,8 @@ def hourly_pay(rng: random.Random) -> Problem:
     p = Problem(
         rng.choice(
             (
-                f"At the {place} {name} earns ${pay} an hour. {name} works {a} hours on Friday and {b} hours on Saturday. "
+                f"At the {place} {name} earns ${pay} an hour. {name} works {a} hours on Friday and {b} hours on "
+                "Saturday. "
                 f"How many dollars does {name} earn?",
                 f"{name} helps at the {place} for {a} hours one day and {b} hours the next, at ${pay} an hour. "
                 f"What is the pay in dollars?",
@@ -83,7 +84,8 @@ def eggs(rng: random.Random) -> Problem:
     hens, each = rng.randint(3, 9), rng.randint(1, 3)
     used = rng.randint(1, hens * each * days - 1)
     p = Problem(
-        f"{name}'s {hens} hens lay {each} {'eggs' if each > 1 else 'egg'} each every day. After {days} days {name} has used "
+        f"{name}'s {hens} hens lay {each} {'eggs' if each > 1 else 'egg'} each every day. After {days} days "
+        f"{name} has used "
         f"{used} of the eggs. How many eggs remain?"
     )
     daily = p.step("A day brings", hens, "*", each, "eggs")
@@ -97,7 +99,8 @@ def bus_stops(rng: random.Random) -> Problem:
     on2 = rng.randint(2, 10)
     first, second = rng.sample(PLACES, 2)
     p = Problem(
-        f"A bus carries {start} people. At the {first} {off} get off and {on} get on. At the {second} {on2} more get on. "
+        f"A bus carries {start} people. At the {first} {off} get off and {on} get on. At the {second} {on2} more "
+        "get on. "
         f"How many people are on the bus now?"
     )
     after = p.step("After those who leave there are", start, "-", off, "people")
@@ -114,7 +117,8 @@ def distance(rng: random.Random) -> Problem:
             (
                 f"{name} walks {a} km a day and {friend} cycles {b} km a day. After {days} days, how many more km has "
                 f"{friend} gone than {name}?",
-                f"Every day {friend} rides {b} km while {name} walks {a} km. By how many km is {friend} ahead after {days} days?",
+                f"Every day {friend} rides {b} km while {name} walks {a} km. By how many km is {friend} ahead "
+                f"after {days} days?",
             )
         )
     )
@@ -128,7 +132,8 @@ def crates_sold(rng: random.Random) -> Problem:
     crates, each, price = rng.randint(3, 9), rng.randint(4, 12), rng.randint(2, 5)
     sold = rng.randint(1, crates - 1)
     p = Problem(
-        f"{name} brings {crates} crates of {each} {fruit} to the market and sells {sold} of the crates at ${price} a piece of "
+        f"{name} brings {crates} crates of {each} {fruit} to the market and sells {sold} of the crates at "
+        f"${price} a piece of "
         f"fruit. How many dollars does {name} take in?"
     )
     count = p.step("Sold are", sold, "*", each, fruit)
@@ -140,7 +145,8 @@ def teams(rng: random.Random) -> Problem:
     size, groups, away = rng.randint(3, 8), rng.randint(3, 9), rng.randint(2, 6)
     here = size * groups
     p = Problem(
-        f"A club at the {rng.choice(PLACES)} has {here + away} members. Today {away} are away, and the others form teams of "
+        f"A club at the {rng.choice(PLACES)} has {here + away} members. Today {away} are away, and the others "
+        "form teams of "
         f"{size}. How many teams are there?"
     )
     present = p.step("Present are", here + away, "-", away, "members")
@@ -152,7 +158,8 @@ def feed(rng: random.Random) -> Problem:
     name, animal = rng.choice(NAMES), rng.choice(ANIMALS)
     count, each, days = rng.randint(3, 9), rng.randint(2, 5), rng.randint(2, 7)
     p = Problem(
-        f"Each of {name}'s {count} {animal} eats {each} cups of grain a day. How many cups do they need for {days} days?"
+        f"Each of {name}'s {count} {animal} eats {each} cups of grain a day. How many cups do they need for "
+        f"{days} days?"
     )
     daily = p.step("In a day they eat", count, "*", each, "cups")
     p.step("For all days that is", daily, "*", days, "cups")
@@ -175,7 +182,8 @@ def half_then_more(rng: random.Random) -> Problem:
     (name, friend), total, more = two_names(rng), 2 * rng.randint(6, 40), rng.randint(1, 5)
     good = rng.choice(GOODS)
     p = Problem(
-        f"{name} has {total} {good} to sell. Half of them sell in the morning and {more} in the afternoon; {friend} takes the "
+        f"{name} has {total} {good} to sell. Half of them sell in the morning and {more} in the afternoon; "
+        f"{friend} takes the "
         f"rest home. How many {good} does {friend} take?"
     )
     half = p.step("Half of them is", total, "/", 2, good)
@@ -184,5 +192,17 @@ def half_then_more(rng: random.Random) -> Problem:
 
 
 TEMPLATES = (
-    rows_of_seats, pages_left, hourly_pay, trays, legs, eggs, bus_stops, distance, crates_sold, teams, feed, profit, half_then_more,
-)  # fmt: skip
+    rows_of_seats,
+    pages_left,
+    hourly_pay,
+    trays,
+    legs,
+    eggs,
+    bus_stops,
+    distance,
+    crates_sold,
+    teams,
+    feed,
+    profit,
+    half_then_more,
+)
