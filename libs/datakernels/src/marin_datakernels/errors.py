@@ -4,8 +4,8 @@
 class DataError(Exception):
     """Input that cannot be used.
 
-    ``message`` says what is wrong and where (file, line, byte), ``hint`` the fix, ``reason`` is an UPPER_SNAKE identifier,
-    and ``where`` holds the place as strings.
+    ``message`` says what is wrong and where (file, line, byte), ``hint`` the fix; ``reason`` is an UPPER_SNAKE
+    identifier, and ``where`` holds the place as strings.
     """
 
     def __init__(self, message: str, *, hint: str, reason: str, **where: object) -> None:

@@ -53,9 +53,11 @@ def top_trigram(text: str) -> float:
     groups = list(zip(words, words[1:], words[2:], strict=False))
     if not groups:
         return 0.0
-    group, count = min(Counter(groups).items(), key=lambda item: (-item[1] * sum(map(len, item[0])), item[0]))
-    if count < 2:
+    counts = Counter(groups)
+    most = max(counts.values())
+    if most < 2:
         return 0.0
+    group = max((g for g, n in counts.items() if n == most), key=lambda g: (sum(map(len, g)), g))
     starts = [i for i, g in enumerate(groups) if g == group]
     covered = sum(sum(map(len, words[i : min(i + 3, j)])) for i, j in pairwise([*starts, len(words)]))
     return covered / sum(map(len, words))

@@ -17,8 +17,8 @@ RUNS = re.compile(rf"([^\S\n])[^\S\n]{{{MAX_RUN},}}")
 def normalise(text: str) -> str:
     r"""Brings ``text`` into Unicode NFC with ``\n`` as the only line end.
 
-    Control characters and trailing white space go, at most one blank line stays in a row, runs of white space are cut to
-    128 characters, and lone surrogates, which have no UTF-8 form, become U+FFFD. Applying it twice changes nothing more.
+    Control characters and trailing white space go, at most one blank line stays in a row, runs of white space are cut
+    to 128 characters, and lone surrogates, which have no UTF-8 form, become U+FFFD. Applying it twice changes nothing.
     """
     text = LINE_ENDS.sub("\n", text)
     text = SURROGATES.sub("\ufffd", CONTROLS.sub("", text))

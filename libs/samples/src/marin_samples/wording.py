@@ -4,11 +4,38 @@ import random
 from dataclasses import dataclass, field
 
 NAMES = tuple(
-    (
-        "Aisha Bruno Chiara Dmitri Elif Farid Greta Hana Ivan Jasmin "
-        "Kofi Lena Mateo Nadia Omar Petra Quentin Rosa Samir Tova "
-        "Uma Viktor Wanda Xenia Yusuf Zola Amara Benito Carys Davi"
-    ).split()
+    [
+        "Aisha",
+        "Bruno",
+        "Chiara",
+        "Dmitri",
+        "Elif",
+        "Farid",
+        "Greta",
+        "Hana",
+        "Ivan",
+        "Jasmin",
+        "Kofi",
+        "Lena",
+        "Mateo",
+        "Nadia",
+        "Omar",
+        "Petra",
+        "Quentin",
+        "Rosa",
+        "Samir",
+        "Tova",
+        "Uma",
+        "Viktor",
+        "Wanda",
+        "Xenia",
+        "Yusuf",
+        "Zola",
+        "Amara",
+        "Benito",
+        "Carys",
+        "Davi",
+    ]
 )
 FRUITS = ("apples", "pears", "plums", "peaches", "lemons", "oranges", "figs", "mangoes")
 TOYS = ("marbles", "stickers", "beads", "toy cars", "shells", "stamps", "buttons", "cards")

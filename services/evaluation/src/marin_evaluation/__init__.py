@@ -1,0 +1,1 @@
+"""Scores policies with lm-eval and Harbor, side by side on one served model."""

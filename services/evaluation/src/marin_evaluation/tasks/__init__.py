@@ -1,0 +1,1 @@
+"""Task sets that come with the service: rows, prompts, graders."""

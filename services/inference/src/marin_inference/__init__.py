@@ -1,0 +1,1 @@
+"""The inference service: policies on vLLM behind gRPC and an OpenAI-compatible door."""

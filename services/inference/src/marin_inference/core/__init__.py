@@ -1,0 +1,1 @@
+"""Logic without gRPC: exports, weight files, version rules, checks of requests."""

@@ -1,0 +1,1 @@
+"""What a GRPO job does, without any transport: plain functions and frozen records."""

@@ -1,0 +1,1 @@
+"""Trains tokenizers and writes token caches."""

@@ -1,0 +1,1 @@
+"""Pretrains and fine-tunes models with Levanter."""
