@@ -10,6 +10,7 @@ from marin.common.v1.artifact_pb2 import ArtifactTarget, InputRef
 from marin_artifacts.digest import content_digest
 from marin_catalog.core.builds import Builds, Registration
 from marin_catalog.core.context import Context
+from marin_catalog.core.leases import Leases
 from marin_catalog.core.model import SECOND, Target
 from marin_chassis.engine import EngineError
 from marin_chassis.errors import from_status
@@ -126,7 +127,7 @@ async def test_a_late_holder_that_nobody_replaced_may_finish(catalog, clock) -> 
 
 async def test_dead_workers_are_noticed_without_claims_until_attempts_run_out(catalog, context, clock) -> None:
     context.poll = 0.02
-    watcher = asyncio.create_task(Builds(context).keep_expiring())
+    watcher = asyncio.create_task(Leases(context).keep_expiring())
     build = await catalog.register(max_attempts=2)
     for _ in range(2):
         assert await catalog.claim(ttl=1, wait=10)

@@ -51,7 +51,7 @@ def test_a_killed_run_goes_on_from_its_newest_checkpoint(disturbed) -> None:
 
 
 def test_stops_and_kills_leave_no_trace_in_the_artifact(pretrained: Job, disturbed) -> None:
-    """The undisturbed run is another directory and compiled without a cache: same bytes, all losses bitwise equal."""
+    """The undisturbed run lies in another directory: same bytes, all losses bitwise equal."""
     again = disturbed.attempts[2]
     assert training(again)["losses"] == training(pretrained)["losses"]
     assert tree(again.out) == tree(pretrained.out)

@@ -47,7 +47,7 @@ async def call(
             return await method(request, timeout=timeout, metadata=telemetry.outgoing_metadata())
         except grpc.RpcError as e:
             error = from_rpc(e, peer)
-            if error.code != "UNAVAILABLE" or error.reason != "UNREACHABLE" or time.monotonic() > deadline:
+            if error.code != "UNAVAILABLE" or time.monotonic() > deadline:
                 raise error from e
         await asyncio.sleep(delay * random.uniform(0.5, 1.5))
         delay = min(delay * 2, 1.0)

@@ -138,8 +138,15 @@ class JobServicer(rpc.JobServiceServicer):
         return pb.ListJobsResponse(jobs=[job_of(b) for b in listed.builds], next_page_token=listed.next_page_token)
 
     async def WatchJob(self, request: pb.WatchJobRequest, context: Any) -> AsyncIterator[pb.WatchJobResponse]:
-        async for update in self._catalog.stub.WatchBuild(catalog_pb.WatchBuildRequest(id=request.id)):
-            yield pb.WatchJobResponse(job=job_of(update.build))
+        while True:
+            try:
+                async for update in self._catalog.stub.WatchBuild(catalog_pb.WatchBuildRequest(id=request.id)):
+                    yield pb.WatchJobResponse(job=job_of(update.build))
+                return
+            except grpc.RpcError as e:
+                if e.code() != grpc.StatusCode.UNAVAILABLE:
+                    raise
+            await self._build(request.id)  # waits for the catalog; the next message is the whole state again
 
     async def CancelJob(self, request: pb.CancelJobRequest, context: Any) -> pb.CancelJobResponse:
         cancelled = await self._catalog.CancelBuild(

@@ -150,7 +150,8 @@ class Worker:
         record = directory / "record"
         record.mkdir(exist_ok=True)
         command = [sys.executable, "-P", "-m", f"{self._package}.engine", str(directory)]
-        env = {**os.environ, "MARIN_PARENT_PID": str(os.getpid()), "PYTHONUNBUFFERED": "1"}
+        cache = Path(self._config.workspace).resolve() / "cache"
+        env = {"MARIN_CACHE_DIR": str(cache), **os.environ, "MARIN_PARENT_PID": str(os.getpid()), "PYTHONUNBUFFERED": "1"}
         with open(record / "log.txt", "ab") as out:
             self._process = await asyncio.create_subprocess_exec(*command, stdout=out, stderr=out, env=env)
         process = self._process

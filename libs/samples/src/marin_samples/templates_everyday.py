@@ -50,11 +50,9 @@ def shared_equally(rng: random.Random) -> Problem:
         rng.choice(
             (
                 f"{name} picks {total} {thing}, keeps {eaten} for later and shares the rest equally among "
-                f"{friends} friends. "
-                f"How many {thing} does each friend get?",
+                f"{friends} friends. How many {thing} does each friend get?",
                 f"From a basket of {total} {thing}, {eaten} are set aside and {friends} neighbours of {name} "
-                "share the others "
-                f"equally. How many {thing} are there for each neighbour?",
+                f"share the others equally. How many {thing} are there for each neighbour?",
             )
         )
     )

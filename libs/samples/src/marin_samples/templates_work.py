@@ -43,8 +43,7 @@ def hourly_pay(rng: random.Random) -> Problem:
         rng.choice(
             (
                 f"At the {place} {name} earns ${pay} an hour. {name} works {a} hours on Friday and {b} hours on "
-                "Saturday. "
-                f"How many dollars does {name} earn?",
+                f"Saturday. How many dollars does {name} earn?",
                 f"{name} helps at the {place} for {a} hours one day and {b} hours the next, at ${pay} an hour. "
                 f"What is the pay in dollars?",
             )
@@ -85,8 +84,7 @@ def eggs(rng: random.Random) -> Problem:
     used = rng.randint(1, hens * each * days - 1)
     p = Problem(
         f"{name}'s {hens} hens lay {each} {'eggs' if each > 1 else 'egg'} each every day. After {days} days "
-        f"{name} has used "
-        f"{used} of the eggs. How many eggs remain?"
+        f"{name} has used {used} of the eggs. How many eggs remain?"
     )
     daily = p.step("A day brings", hens, "*", each, "eggs")
     total = p.step("All days bring", daily, "*", days, "eggs")
@@ -100,8 +98,7 @@ def bus_stops(rng: random.Random) -> Problem:
     first, second = rng.sample(PLACES, 2)
     p = Problem(
         f"A bus carries {start} people. At the {first} {off} get off and {on} get on. At the {second} {on2} more "
-        "get on. "
-        f"How many people are on the bus now?"
+        "get on. How many people are on the bus now?"
     )
     after = p.step("After those who leave there are", start, "-", off, "people")
     mid = p.step(f"After the {first} there are", after, "+", on, "people")
@@ -133,8 +130,7 @@ def crates_sold(rng: random.Random) -> Problem:
     sold = rng.randint(1, crates - 1)
     p = Problem(
         f"{name} brings {crates} crates of {each} {fruit} to the market and sells {sold} of the crates at "
-        f"${price} a piece of "
-        f"fruit. How many dollars does {name} take in?"
+        f"${price} a piece of fruit. How many dollars does {name} take in?"
     )
     count = p.step("Sold are", sold, "*", each, fruit)
     p.step("That brings", count, "*", price, "dollars")
@@ -146,8 +142,7 @@ def teams(rng: random.Random) -> Problem:
     here = size * groups
     p = Problem(
         f"A club at the {rng.choice(PLACES)} has {here + away} members. Today {away} are away, and the others "
-        "form teams of "
-        f"{size}. How many teams are there?"
+        f"form teams of {size}. How many teams are there?"
     )
     present = p.step("Present are", here + away, "-", away, "members")
     p.step("They form", present, "/", size, "teams")
@@ -183,8 +178,7 @@ def half_then_more(rng: random.Random) -> Problem:
     good = rng.choice(GOODS)
     p = Problem(
         f"{name} has {total} {good} to sell. Half of them sell in the morning and {more} in the afternoon; "
-        f"{friend} takes the "
-        f"rest home. How many {good} does {friend} take?"
+        f"{friend} takes the rest home. How many {good} does {friend} take?"
     )
     half = p.step("Half of them is", total, "/", 2, good)
     p.step("The rest is", half, "-", more, good)

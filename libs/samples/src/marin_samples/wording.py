@@ -3,40 +3,13 @@
 import random
 from dataclasses import dataclass, field
 
-NAMES = tuple(
-    [
-        "Aisha",
-        "Bruno",
-        "Chiara",
-        "Dmitri",
-        "Elif",
-        "Farid",
-        "Greta",
-        "Hana",
-        "Ivan",
-        "Jasmin",
-        "Kofi",
-        "Lena",
-        "Mateo",
-        "Nadia",
-        "Omar",
-        "Petra",
-        "Quentin",
-        "Rosa",
-        "Samir",
-        "Tova",
-        "Uma",
-        "Viktor",
-        "Wanda",
-        "Xenia",
-        "Yusuf",
-        "Zola",
-        "Amara",
-        "Benito",
-        "Carys",
-        "Davi",
-    ]
+# fmt: off
+NAMES = (
+    "Aisha", "Bruno", "Chiara", "Dmitri", "Elif", "Farid", "Greta", "Hana", "Ivan", "Jasmin",
+    "Kofi", "Lena", "Mateo", "Nadia", "Omar", "Petra", "Quentin", "Rosa", "Samir", "Tova",
+    "Uma", "Viktor", "Wanda", "Xenia", "Yusuf", "Zola", "Amara", "Benito", "Carys", "Davi",
 )
+# fmt: on
 FRUITS = ("apples", "pears", "plums", "peaches", "lemons", "oranges", "figs", "mangoes")
 TOYS = ("marbles", "stickers", "beads", "toy cars", "shells", "stamps", "buttons", "cards")
 GOODS = ("notebooks", "candles", "mugs", "brushes", "scarves", "lanterns", "baskets", "kites")

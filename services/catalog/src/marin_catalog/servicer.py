@@ -8,10 +8,11 @@ from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
 
 from marin_catalog import convert
 from marin_catalog.core.artifacts import Artifacts
-from marin_catalog.core.builds import Builds, Commit, Registration
+from marin_catalog.core.builds import Builds, Registration
 from marin_catalog.core.checks import page_limit, page_start
 from marin_catalog.core.context import Context
 from marin_catalog.core.errors import BadRequest
+from marin_catalog.core.leases import Commit, Leases
 from marin_catalog.core.model import Failure
 from marin_catalog.core.runs import Runs
 
@@ -20,7 +21,8 @@ class CatalogServicer(rpc.CatalogServiceServicer):
     """Errors of the core reach the caller through the chassis' interceptor."""
 
     def __init__(self, context: Context) -> None:
-        self._builds, self._artifacts, self._runs = Builds(context), Artifacts(context), Runs(context)
+        self._builds, self._leases = Builds(context), Leases(context)
+        self._artifacts, self._runs = Artifacts(context), Runs(context)
 
     async def RegisterBuild(self, request: pb.RegisterBuildRequest, context: Any) -> pb.RegisterBuildResponse:
         wanted = Registration(
@@ -58,7 +60,7 @@ class CatalogServicer(rpc.CatalogServiceServicer):
         return pb.ListAttemptsResponse(attempts=map(convert.attempt, attempts))
 
     async def ClaimBuild(self, request: pb.ClaimBuildRequest, context: Any) -> pb.ClaimBuildResponse:
-        build = await self._builds.claim(
+        build = await self._leases.claim(
             request.kinds,
             convert.text(request.holder),
             convert.text(request.host),
@@ -69,7 +71,7 @@ class CatalogServicer(rpc.CatalogServiceServicer):
         return pb.ClaimBuildResponse(build=convert.build(build) if build else None)
 
     async def Heartbeat(self, request: pb.HeartbeatRequest, context: Any) -> pb.HeartbeatResponse:
-        build = await self._builds.heartbeat(
+        build = await self._leases.heartbeat(
             request.build_id,
             request.epoch,
             convert.micros(request.ttl),
@@ -89,10 +91,10 @@ class CatalogServicer(rpc.CatalogServiceServicer):
             convert.plain(request.summary),
             convert.text(request.headline),
         )
-        return pb.CommitArtifactResponse(artifact=convert.artifact(await self._builds.commit(wanted)))
+        return pb.CommitArtifactResponse(artifact=convert.artifact(await self._leases.commit(wanted)))
 
     async def FailBuild(self, request: pb.FailBuildRequest, context: Any) -> pb.FailBuildResponse:
-        build = await self._builds.fail(
+        build = await self._leases.fail(
             request.build_id,
             request.epoch,
             _failure(request),

@@ -9,8 +9,8 @@ from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
 from marin_chassis.config import ServiceConfig
 from marin_chassis.server import ServiceContext
 
-from marin_catalog.core.builds import Builds
 from marin_catalog.core.context import Context, wall_clock
+from marin_catalog.core.leases import Leases
 from marin_catalog.servicer import CatalogServicer
 from marin_catalog.store.database import open_database
 from marin_catalog.store.schema import prepare
@@ -28,7 +28,7 @@ class CatalogConfig(ServiceConfig):
 
     @property
     def database_url(self) -> str:
-        return self.catalog_url or f"sqlite+aiosqlite:///{Path(self.workspace).resolve() / 'catalog.db'}"
+        return self.catalog_url or f"sqlite:///{Path(self.workspace).resolve() / 'catalog.db'}"
 
 
 async def setup(server: grpc.aio.Server, service: ServiceContext) -> None:
@@ -44,7 +44,7 @@ async def setup(server: grpc.aio.Server, service: ServiceContext) -> None:
         """Outlives the RPCs, which :func:`drain` ends first."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(Builds(context).keep_expiring())
+                tasks.create_task(Leases(context).keep_expiring())
                 if config.nats_url:
                     from marin_catalog.relay import relay_events  # loads the NATS client
 

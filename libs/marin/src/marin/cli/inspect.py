@@ -82,12 +82,15 @@ def events(args: argparse.Namespace) -> int:
                 start = event.sequence + 1
             if not listed:
                 break
-        if args.follow:
+        while args.follow:
             try:
                 for response in session.catalog.WatchEvents(catalog_pb.WatchEventsRequest(from_sequence=start)):
                     _print_event(response.event, args.output)
+                    start = response.event.sequence + 1
             except grpc.RpcError as e:
-                raise from_rpc(e) from e
+                if e.code() != grpc.StatusCode.UNAVAILABLE:
+                    raise from_rpc(e) from e
+                session.ensure(("catalog",))
     return 0
 
 

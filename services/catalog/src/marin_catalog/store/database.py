@@ -143,8 +143,7 @@ class PostgresDatabase:
             async with self._engine.begin() as connection:
                 return await connection.run_sync(work)
 
-        # A caller that hangs up must not tear a transaction in two.
-        return await asyncio.shield(asyncio.ensure_future(self._guarded(unit)))
+        return await self._guarded(unit)
 
     async def _guarded(self, unit: Callable[[], Any]) -> Any:
         try:
