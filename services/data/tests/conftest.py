@@ -1,4 +1,4 @@
-"""Jobs run in this process with real Beam; the hub is a server on this machine, named before huggingface_hub reads its name."""
+"""Jobs run in this process with real Beam, and the hub is a server on this machine."""
 
 import gzip
 import importlib.util
@@ -46,7 +46,9 @@ class Runs:
     def job(self, kind: str, spec: dict) -> Job:
         self.count += 1
         place = self.root / f"attempt{self.count}"
-        job = Job(kind, spec_dict(ParseDict(spec, MESSAGES[kind]())), {}, place / "out", place / "record", place / "scratch")
+        job = Job(
+            kind, spec_dict(ParseDict(spec, MESSAGES[kind]())), {}, place / "out", place / "record", place / "scratch"
+        )
         for path in (job.out, job.record, job.scratch):
             path.mkdir(parents=True)
         return job

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 
 class Hub:
-    """``files[dataset][path]`` are the bytes it serves at ``commits[dataset]``; ``failures`` are statuses for the next requests."""
+    """``files[dataset][path]`` are the bytes served at ``commits[dataset]``; ``failures`` are answered first."""
 
     def __init__(self) -> None:
         self.files: dict[str, dict[str, bytes]] = {}
@@ -83,7 +83,13 @@ class Hub:
             def _info(self, dataset, revision):
                 if self._known(dataset, revision):
                     siblings = [{"rfilename": p} for p in hub.files[dataset]]
-                    info = {"id": dataset, "sha": hub.commits[dataset], "siblings": siblings, "private": False, "tags": []}
+                    info = {
+                        "id": dataset,
+                        "sha": hub.commits[dataset],
+                        "siblings": siblings,
+                        "private": False,
+                        "tags": [],
+                    }
                     self._send(200, json.dumps(info).encode())
 
             def _file(self, dataset, revision, path):
@@ -92,7 +98,9 @@ class Hub:
                 content = hub.files[dataset].get(path)
                 if content is None:
                     return self._send(404, b"{}", {"X-Error-Code": "EntryNotFound"})
-                begin, end = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", f"bytes=0-{len(content)}")).groups()
+                begin, end = re.fullmatch(
+                    r"bytes=(\d+)-(\d+)", self.headers.get("Range", f"bytes=0-{len(content)}")
+                ).groups()
                 part = content[int(begin) : int(end) + 1]
                 hub.served += len(part)
                 self._send(206, part, {"Content-Range": f"bytes {begin}-{int(begin) + len(part) - 1}/{len(content)}"})

@@ -14,18 +14,36 @@ GOOD = "".join(json.dumps({"text": f"document number {i}"}) + "\n" for i in rang
 
 def documents(path, **more):
     source = {k: more.pop(k) for k in ("sha256", "limit", "column") if k in more}
-    return {"sources": [{"sample": {"name": "corpus/milton.jsonl.gz"}}, {"file": {"path": str(path)}, **source}], **more}
+    return {
+        "sources": [{"sample": {"name": "corpus/milton.jsonl.gz"}}, {"file": {"path": str(path)}, **source}],
+        **more,
+    }
 
 
 CASES = {
     "missing": ("a.jsonl.gz", None, "NOT_FOUND", "source 'a': no file is at "),
-    "truncated": ("a.jsonl.gz", gzip.compress(GOOD)[:-20], "DATA_LOSS", "a.jsonl.gz: the gzip stream is cut off at byte "),
+    "truncated": (
+        "a.jsonl.gz",
+        gzip.compress(GOOD)[:-20],
+        "DATA_LOSS",
+        "a.jsonl.gz: the gzip stream is cut off at byte ",
+    ),
     "zero bytes": ("a.jsonl.gz", b"", "DATA_LOSS", "a.jsonl.gz: the gzip stream is cut off at byte 0"),
-    "corrupt": ("a.jsonl.gz", gzip.compress(GOOD)[:-8] + b"\0" * 8, "DATA_LOSS", "a.jsonl.gz: the gzip stream is damaged at byte "),
+    "corrupt": (
+        "a.jsonl.gz",
+        gzip.compress(GOOD)[:-8] + b"\0" * 8,
+        "DATA_LOSS",
+        "a.jsonl.gz: the gzip stream is damaged at byte ",
+    ),
     "not gzip": ("a.jsonl.gz", GOOD, "DATA_LOSS", "a.jsonl.gz: the gzip stream is not gzip at byte "),
     "bad row": ("a.jsonl", GOOD + b'{"text": \n' + GOOD, "INVALID_ARGUMENT", "a.jsonl, line 401: not JSON: "),
     "other field": ("a.jsonl", b'{"body": "x"}\n', "INVALID_ARGUMENT", "a.jsonl, line 1: the row has no field 'text'"),
-    "no text": ("a.jsonl", b'{"text": null}\n', "INVALID_ARGUMENT", "a.jsonl, line 1: 'text' is missing (null), not text"),
+    "no text": (
+        "a.jsonl",
+        b'{"text": null}\n',
+        "INVALID_ARGUMENT",
+        "a.jsonl, line 1: 'text' is missing (null), not text",
+    ),
     "parquet": ("a.parquet", b"PAR1....PAR1", "DATA_LOSS", "a.parquet: this Parquet file is damaged or cut off"),
 }
 
@@ -82,7 +100,9 @@ def test_digest_of_several_files_is_that_of_sha256sum_lines(tmp_path):
     for i in range(2):
         (tmp_path / f"w-{i}.jsonl").write_bytes(GOOD * (i + 1))
     facts = [file_facts(p) for p in sorted(tmp_path.glob("w-*"))]
-    shell = subprocess.run("sha256sum w-* | sha256sum", shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
+    shell = subprocess.run(
+        "sha256sum w-* | sha256sum", shell=True, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert shell.stdout.split()[0] == source_digest(facts)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from marin_contracts.kinds import KINDS
 from marin_data.core.sources import file_facts
 from marin_datakernels.filters import Filters
 from marin_datakernels.plain import PlainSource, run_plain
@@ -14,16 +15,24 @@ from marin_datakernels.recipes import Recipe
 from marin_datakernels.rows import read_rows
 
 BUNDLED = [{"sample": {"name": f"corpus/{name}.jsonl.gz"}} for name in ("folio", "milton", "modern")]
+GOLDEN = ["3d11dc25", "6de99993", "32fab63e", "c0967453"]
 FILTERS = {"min_text_length": 200, "max_repetition": 0.2, "max_top_trigram": 0.18, "min_alphabetic_words": 0.8}
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> tuple[list[dict], list[PlainSource]]:
-    """Three sources with planted copies, junk and odd characters: the spec's sources, and the same for the plain loop."""
+    """Three sources with planted copies, junk and odd characters: for the spec, and for the plain loop."""
     root, rng = tmp_path_factory.mktemp("corpus"), random.Random(11)
-    base = [" ".join(rng.choices(["ox", "elm", "caf\u00e9", "sky", "7", "nord"], k=rng.randint(1, 60))) for _ in range(400)]
+    base = [
+        " ".join(rng.choices(["ox", "elm", "caf\u00e9", "sky", "7", "nord"], k=rng.randint(1, 60))) for _ in range(400)
+    ]
     forms = (lambda t: t, lambda t: t.replace("\u00e9", "e\u0301") + " \r\n", lambda t: "\n" + t + "\x00")
-    texts = [rng.choice(forms)(rng.choice(base)) for _ in range(1500)] + ["", " \n", "spam\n" * 30, "\ud83d lonely " * 3]
+    texts = [rng.choice(forms)(rng.choice(base)) for _ in range(1500)] + [
+        "",
+        " \n",
+        "spam\n" * 30,
+        "\ud83d lonely " * 3,
+    ]
     rng.shuffle(texts)
     paths = []
     for i in range(5):
@@ -41,7 +50,9 @@ def corpus(tmp_path_factory) -> tuple[list[dict], list[PlainSource]]:
     facts = tuple(file_facts(p) for p in sorted(root.glob("web-*.jsonl")))
     plain = [
         PlainSource("web", web, "web", "text", facts),
-        PlainSource("books", read_rows(root / "books.parquet", ["body"]), "", "body", (file_facts(root / "books.parquet"),)),
+        PlainSource(
+            "books", read_rows(root / "books.parquet", ["body"]), "", "body", (file_facts(root / "books.parquet"),)
+        ),
         PlainSource("few", web[:300], "few", "text", facts),
     ]
     return specs, [PlainSource(s.name, list(s.rows), s.where, s.column, s.files) for s in plain]
@@ -52,7 +63,12 @@ def test_bytes_equal_those_of_the_plain_loop(run, corpus, helpers, tmp_path, ded
     specs, plain = corpus
     job = run(
         "documents",
-        {"sources": specs, "filters": {"min_text_length": 20, "max_repetition": 0.2}, "dedup": 2 if dedup else 1, "shards": 3},
+        {
+            "sources": specs,
+            "filters": {"min_text_length": 20, "max_repetition": 0.2},
+            "dedup": 2 if dedup else 1,
+            "shards": 3,
+        },
     )
     oracle = tmp_path / "oracle"
     oracle.mkdir()
@@ -82,6 +98,9 @@ def test_bundled_corpus_gives_documents_of_three_sources(run, helpers):
     assert all(sum(r["source"] == s["name"] for r in rows) == s["kept"] for s in account["sources"])
     assert (account["in"], account["dropped"]) == (889, {"repetitive_lines": 1, "too_short": 14})
     assert len({r["id"] for r in rows}) == len(rows)
+    # Other bytes for the same spec need another KERNELS, or finished artifacts would be taken for what they are not.
+    assert ([s["sha256"][:8] for s in account["shards"]], account["kernels"]) == (GOLDEN, "datakernels/1")
+    assert {KINDS[k].engine for k in ("documents", "conversations", "problems")} == {account["kernels"]}
     assert str(Path.home()) not in (job.out / "counts.json").read_text() and "/" not in json.dumps(account["shards"])
     samples = [json.loads(line) for line in (job.record / "samples.jsonl").read_text().splitlines()]
     assert [s.get("dropped") for s in samples] == [None, None, "too_short", "too_short", "repetitive_lines"]

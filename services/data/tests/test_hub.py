@@ -111,7 +111,9 @@ def test_only_the_row_groups_and_columns_needed_are_fetched(hub):
     rows = [{"text": f"row {i}", "id": noise.randbytes(400).hex()} for i in range(50_000)]
     hub.add("someone/large", COMMIT, "data/a.parquet", rows, row_group_size=1000)
     dataset, files = reader.resolve("someone/large", "87f0914", "data/*.parquet")
-    assert [row["text"] for _, row in islice(reader.read(dataset, files[0], ["text"]), 10)] == [f"row {i}" for i in range(10)]
+    assert [row["text"] for _, row in islice(reader.read(dataset, files[0], ["text"]), 10)] == [
+        f"row {i}" for i in range(10)
+    ]
     assert hub.served < len(hub.files["someone/large"]["data/a.parquet"]) / 2
 
 
@@ -125,5 +127,7 @@ except DataError as e:
     print(e.reason)
 """
     env = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.strip() == "HUB_OFFLINE"

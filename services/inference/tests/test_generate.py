@@ -31,6 +31,14 @@ def test_seeded_samples_repeat_and_differ_between_prompts_and_samples(fresh: Ser
     assert max(follows(1, PROMPT, s) for s in first) < 1e-4
 
 
+def test_more_prompt_tokens_than_one_batch_holds(fresh: Served):
+    """The engine used to die when a seeded prompt did not fit whole into what was left of a batch (2,048 tokens)."""
+    prompts = [[(7 * i + j) % 500 for j in range(150)] for i in range(24)]
+    samples = fresh.generate("p", prompts, n=2, sampling={"seed": 5, "max_tokens": 4})
+    assert len(samples) == 48
+    assert max(follows(1, prompts[s.prompt_index], s) for s in samples) < 1e-4
+
+
 def test_log_probs_are_those_of_the_distribution_drawn_from(fresh: Served):
     (sample,) = fresh.generate("p", [PROMPT], sampling={"temperature": 0.5, "seed": 3, "max_tokens": 4})
     with torch.no_grad():

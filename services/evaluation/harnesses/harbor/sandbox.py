@@ -83,7 +83,7 @@ def probe() -> tuple[str, ...]:
     raise DriverError(
         f"no sandbox can be made on this machine: {said}",
         hint="allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces > 0, a "
-        "seccomp profile that permits unshare), or evaluate elsewhere; tasks of this harness never run without a sandbox",
+        "seccomp profile that permits unshare), or evaluate elsewhere; these tasks never run without a sandbox",
         reason="SANDBOX_UNAVAILABLE",
         code="FAILED_PRECONDITION",
     )

@@ -82,7 +82,6 @@ def _model(request: dict[str, Any]) -> LocalCompletionsAPI:
         "max_retries": 1,
         "timeout": request["request_timeout_s"],
         "tokenized_requests": False,
-        "max_length": request["max_model_len"],
         "batch_size": 1,
     }
     if request["apply_chat_template"]:

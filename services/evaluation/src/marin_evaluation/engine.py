@@ -26,7 +26,7 @@ def run(job: Job) -> dict[str, Any]:
         with RecordingProxy(
             policy.openai_base_url, serving.resolve, plan.endpoint_patience_s, job.record / "requests.jsonl"
         ) as proxy:
-            served = Served(proxy.base_url, policy.served_model_name, policy.max_model_len)
+            served = Served(proxy.base_url, policy.served_model_name)
             runner = Runner(plan, served, pythons, job.record / "raw", job.scratch)
             outcomes = evaluate(job, plan, runner, proxy)
     evaluation = report.write(
@@ -75,7 +75,7 @@ def evaluate(job: Job, plan: Plan, runner: Runner, proxy: RecordingProxy) -> lis
         check_coverage(outcome, plan.min_coverage)
         store.put(outcome)
         job.log(
-            f"task {task.name}: {outcome.status}, {outcome.n_scored} of {task.n_attempted} scored {outcome.errors or ''}"
+            f"task {task.name}: {outcome.status}, {outcome.n_scored} of {task.n_attempted} scored, {outcome.errors}"
         )
 
     job.progress("evaluate", before, total)

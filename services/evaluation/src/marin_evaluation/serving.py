@@ -31,7 +31,7 @@ class ServedPolicy:
             )
         if not (source.path / "hf" / "config.json").is_file():
             raise EngineError(
-                f"the policy {source.address} ({source.kind}) holds no export: there is no {source.path}/hf/config.json",
+                f"the policy {source.address} ({source.kind}) holds no export: {source.path}/hf/config.json is missing",
                 hint="evaluate a checkpoint or a policy",
                 reason="NO_EXPORT",
             )
@@ -75,7 +75,7 @@ class ServedPolicy:
     def resolve(self) -> str:
         """The base of the server's OpenAI-style routes as it is now; starts a dead engine again."""
         try:
-            return self._stub.LoadPolicy(self._request, timeout=60).policy.openai_base_url
+            return self._stub.LoadPolicy(self._request, timeout=LOAD_TIMEOUT_S).policy.openai_base_url
         except grpc.RpcError as e:
             raise from_rpc(e, f"the inference service at {self._endpoint}") from e
 

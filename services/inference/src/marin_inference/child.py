@@ -147,6 +147,7 @@ async def start(settings: HostSettings, slot: int, launch: Launch, http_port: in
         "socket": str(socket),
         "http_host": settings.http_host,
         "http_port": wanted,
+        "http_port_is_a_wish": not settings.http_port,
         "advertise_host": settings.advertise_host,
         "parent": os.getpid(),
     }

@@ -1,4 +1,4 @@
-"""Settings of the inference service and how its parts are put together. Torch and vLLM are loaded by the engines only."""
+"""Settings of the inference service and how its parts are put together. Only engines load torch and vLLM."""
 
 import os
 import shutil

@@ -78,7 +78,6 @@ class Slot:
     async def _bring_up(self, new: Held, shape: tuple[str, Options]) -> str:
         if not (self.alive and self.shape == shape):
             await self._stop()
-            self.shape = shape
             await self._start(new)
             self._settle(new)
             return "started"
@@ -101,6 +100,7 @@ class Slot:
         launch = Launch(
             directory, policy.options, policy.export.parameters, policy.policy_id, policy.version, policy.digest
         )
+        self.shape = (policy.export.shape, policy.options)
         port = int(self.facts.openai_base_url.rsplit(":", 1)[1].split("/")[0]) if self.facts.openai_base_url else 0
         self.host = await start(self._settings, self.index, launch, port)
         with self.host.calling():
@@ -175,11 +175,12 @@ class Slot:
         if self.alive:
             return
         policy.state = spec.POLICY_STATE_LOADING
-        if self.host:
-            policy.error = f"the engine process ended: {self.host.describe_end()}"
         self._changed()
         try:
-            await self._stop()
+            if self.host:
+                dead = self.host
+                await self._stop()
+                policy.error = f"the engine process ended: {dead.describe_end()}"
             await self._start(policy)
         except EngineError as e:
             policy.state, policy.error = spec.POLICY_STATE_FAILED, e.message

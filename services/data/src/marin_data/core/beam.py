@@ -1,9 +1,9 @@
 """The Beam pipeline: one element is one input split, and only keys cross a shuffle; text never does.
 
-    splits -> ReadSplit -> (partition, keys) -> FindCopies -> (0, copies) -> PlanShards -> shard plans -> WriteShard
+    splits -> ReadSplit -> keys by partition -> FindCopies -> copies -> PlanShards -> byte ranges -> WriteShard
 
-ReadSplit writes the rows that pass the filters to ``rows/<split>`` in the work directory; WriteShard copies byte ranges of
-these files. A failing step leaves its error in ``errors/``, because runners hand on only the text of an exception.
+ReadSplit writes the rows that pass the filters to ``rows/<split>`` in the work directory; WriteShard copies byte ranges
+of these files. A failing step leaves its error in ``errors/``, because runners hand on only the text of an exception.
 """
 
 import json
@@ -29,7 +29,7 @@ KEYED = np.dtype([("row", "<u8"), ("key", KEY)])
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that the steps know; small, because runners ship it to every worker. ``work`` is a directory that all share."""
+    """What the steps know; small, because runners ship it to every worker. All workers share the directory ``work``."""
 
     recipe: Recipe
     splits: tuple[Split, ...]
@@ -158,7 +158,9 @@ class PlanShards(beam.DoFn):
             yield pickle.dumps((shard, len(ranges), int((shard_of == shard).sum()), own))
 
 
-def _ranges(lengths: list[np.ndarray], keep: list[np.ndarray], shard_of: np.ndarray) -> list[list[tuple[int, int, int]]]:
+def _ranges(
+    lengths: list[np.ndarray], keep: list[np.ndarray], shard_of: np.ndarray
+) -> list[list[tuple[int, int, int]]]:
     """For each shard the ranges (split, first byte, byte after the last) of its rows, neighbours joined."""
     ranges: list[list[tuple[int, int, int]]] = [[] for _ in range(int(shard_of.max()) + 1 if len(shard_of) else 0)]
     place = 0

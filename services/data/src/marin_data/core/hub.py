@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 from huggingface_hub import HfApi, HfFileSystem
@@ -23,8 +23,6 @@ from marin_datakernels.rows import Numbered, read_parquet
 ATTEMPTS = 5
 FIRST_PAUSE = float(os.environ.get("MARIN_HUB_FIRST_PAUSE", "1"))
 """Seconds before the second attempt; each later pause is twice as long."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def read(dataset: Dataset, path: str, columns: list[str]) -> Iterator[Numbered]:
             _pause_or_raise(e, attempt, where)
 
 
-def _with_retries(call: Callable[[], T], what: str) -> T:
+def _with_retries[T](call: Callable[[], T], what: str) -> T:
     for attempt in range(ATTEMPTS):
         try:
             return call()

@@ -1,4 +1,5 @@
-"""The job kinds "documents" and "conversations": runs the Beam pipeline, tells how far it is, and writes the account."""
+"""The job kinds "documents" and "conversations": runs the Beam pipeline, tells how far it is, and writes the "
+"account."""
 
 import json
 import shutil

@@ -34,13 +34,14 @@ class Split:
 
     def rows(self, columns: list[str]) -> Iterator[Row]:
         """Rows with the place that errors name. Raises DataError, SHORT_SOURCE if there are fewer than ``limit``."""
-        number = 0
-        for number, row in enumerate(islice(self._all(columns), self.limit or None), start=1):
+        read = 0
+        for row in islice(self._all(columns), self.limit or None):
+            read += 1
             yield row
-        if number < self.limit:
+        if read < self.limit:
             raise DataError(
-                f"source '{self.name}' ends after {number} rows, and its limit asks for {self.limit}",
-                hint=f"lower the limit to {number}, or read more files",
+                f"source '{self.name}' ends after {read} rows, and its limit asks for {self.limit}",
+                hint=f"lower the limit to {read}, or read more files",
                 reason="SHORT_SOURCE",
                 source=self.name,
             )
@@ -50,14 +51,17 @@ class Split:
             if self.dataset:
                 where, rows = f"{self.dataset.name}/{file}, row", hub.read(self.dataset, file, columns)
             else:
-                where, rows = f"{file}, {'row' if file.endswith('.parquet') else 'line'}", read_rows(Path(file), columns)
+                where, rows = (
+                    f"{file}, {'row' if file.endswith('.parquet') else 'line'}",
+                    read_rows(Path(file), columns),
+                )
             for number, row in rows:
                 yield f"{where} {number}", row
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source whose files are known. ``facts`` says of each file what pins its bytes; no place outside the source is in it."""
+    """A source with its files. ``facts`` says of each file what pins its bytes, and no place outside the source."""
 
     name: str
     splits: tuple[Split, ...]
@@ -65,7 +69,7 @@ class Source:
 
 
 def resolve(sources: list[Mapping[str, Any]]) -> list[Source]:
-    """Finds the files of all sources. Raises DataError for a missing file, another digest than the spec's, or a hub that fails."""
+    """Finds the files of all sources. Raises DataError: a missing file, another digest than asked, a hub failure."""
     resolved: list[Source] = []
     for position, source in enumerate(sources):
         first = sum(len(s.splits) for s in resolved)
@@ -78,7 +82,8 @@ def resolve(sources: list[Mapping[str, Any]]) -> list[Source]:
             _check_digest(source, facts)
         groups = [tuple(files)] if source["limit"] else [(f,) for f in files]
         splits = tuple(
-            Split(first + i, position, source_name(source), group, dataset, source["limit"]) for i, group in enumerate(groups)
+            Split(first + i, position, source_name(source), group, dataset, source["limit"])
+            for i, group in enumerate(groups)
         )
         resolved.append(Source(source_name(source), splits, tuple(facts)))
     return resolved
@@ -92,7 +97,7 @@ def file_facts(path: Path) -> dict[str, Any]:
 
 
 def source_digest(facts: list[dict[str, Any]]) -> str:
-    """The digest that ``Source.sha256`` stands for: of the one file, or of the lines that sha256sum prints for several."""
+    """What ``Source.sha256`` is compared with: of one file, or of the lines that sha256sum prints for several."""
     if len(facts) == 1:
         return facts[0]["sha256"]
     return hashlib.sha256("".join(f"{f['sha256']}  {f['name']}\n" for f in facts).encode()).hexdigest()
@@ -118,7 +123,8 @@ def _check_digest(source: Mapping[str, Any], facts: list[dict[str, Any]]) -> Non
     found = source_digest(facts)
     if source["sha256"] and source["sha256"] != found:
         raise DataError(
-            f"source '{source_name(source)}': its files changed: the spec says sha256 {source['sha256'][:12]}…, now it is {found[:12]}…",
+            f"source '{source_name(source)}': its files changed: the spec says sha256 {source['sha256'][:12]}…, "
+            f"now it is {found[:12]}…",
             hint=f"put the old files back, or set sha256 to {found} under a new version",
             reason="DIGEST_MISMATCH",
             source=source_name(source),

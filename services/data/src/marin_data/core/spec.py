@@ -27,7 +27,8 @@ def check_pipeline(spec: Mapping[str, Any], roles: Mapping[str, str]) -> None:
     longest = filters.get("max_text_length", 0)
     if longest and longest < filters.get("min_text_length", 0):
         raise _bad(
-            f"filters.max_text_length {longest} is below min_text_length {filters['min_text_length']}: nothing can pass",
+            f"filters.max_text_length {longest} is below min_text_length {filters['min_text_length']}: nothing "
+            "can pass",
             "swap the bounds",
         )
 
@@ -65,7 +66,9 @@ def _check_sources(spec: Mapping[str, Any], roles: Mapping[str, str]) -> None:
 
 def _check_no_inputs(roles: Mapping[str, str]) -> None:
     if roles:
-        raise _bad(f"this job reads no artifact, and got the input '{min(roles)}'", "remove the input; sources are in the spec")
+        raise _bad(
+            f"this job reads no artifact, and got the input '{min(roles)}'", "remove the input; sources are in the spec"
+        )
 
 
 def _check_source(source: Mapping[str, Any], where: str) -> None:
@@ -75,7 +78,9 @@ def _check_source(source: Mapping[str, Any], where: str) -> None:
     if source["limit"] < 0:
         raise _bad(f"{where}.limit is {source['limit']}", "give a number of rows, or 0 for all")
     if source["sha256"] and not re.fullmatch("[0-9a-f]{64}", source["sha256"]):
-        raise _bad(f"{where}.sha256 is not a digest: '{source['sha256']}'", "give 64 hex digits in lower case, or leave it out")
+        raise _bad(
+            f"{where}.sha256 is not a digest: '{source['sha256']}'", "give 64 hex digits in lower case, or leave it out"
+        )
     {"sample": _check_sample, "file": _check_file, "hub": _check_hub}[origins[0]](source, where)
 
 
@@ -88,7 +93,10 @@ def _check_sample(source: Mapping[str, Any], where: str) -> None:
 def _check_file(source: Mapping[str, Any], where: str) -> None:
     path = source["file"]["path"]
     if not PurePosixPath(path).is_absolute():
-        raise _bad(f"{where}.file.path '{path}' is relative", "give an absolute path: the service has its own working directory")
+        raise _bad(
+            f"{where}.file.path '{path}' is relative",
+            "give an absolute path: the service has its own working directory",
+        )
     if not path.endswith(SUFFIXES):
         raise _bad(f"{where}.file.path '{path}': no reader for this kind of file", f"use one of {', '.join(SUFFIXES)}")
 
@@ -98,17 +106,23 @@ def _check_hub(source: Mapping[str, Any], where: str) -> None:
         if not source["hub"][name]:
             raise _bad(f"{where}.hub.{name} is empty", "say which files of which revision of which data set are read")
     if not source["hub"]["path"].endswith(".parquet"):
-        raise _bad(f"{where}.hub.path '{source['hub']['path']}' names no Parquet file", "choose the data set's .parquet files")
+        raise _bad(
+            f"{where}.hub.path '{source['hub']['path']}' names no Parquet file", "choose the data set's .parquet files"
+        )
     if source["sha256"]:
-        raise _bad(f"{where}.sha256 is set for a hub source", "leave it out: a commit as revision already names the bytes")
+        raise _bad(
+            f"{where}.sha256 is set for a hub source", "leave it out: a commit as revision already names the bytes"
+        )
 
 
 def source_name(source: Mapping[str, Any]) -> str:
-    """The name of a source, or what stands for it: the data set, the file name without suffix, or a glob's directory."""
+    """The name of a source; without one, the data set, the file name without suffix, or a glob's directory."""
     if source["name"] or source["hub"]:
         return source["name"] or source["hub"]["dataset"]
     path = PurePosixPath((source["sample"] or {}).get("name") or source["file"]["path"])
-    return path.parent.name if re.search(r"[*?\[]", path.name) else path.name.split(".jsonl")[0].removesuffix(".parquet")
+    return (
+        path.parent.name if re.search(r"[*?\[]", path.name) else path.name.split(".jsonl")[0].removesuffix(".parquet")
+    )
 
 
 def _bad(message: str, hint: str) -> EngineError:

@@ -71,7 +71,7 @@ def check_coverage(outcome: Outcome, min_coverage: float) -> None:
     task, n = outcome.task, len(outcome.samples)
     if n != task.n_attempted:
         raise EngineError(
-            f"{task.task_set.harness.name} reports {n} samples for task {task.name}, of {task.n_attempted} that there are",
+            f"{task.task_set.harness.name} reports {n} samples for task {task.name} instead of {task.n_attempted}",
             hint="this is a fault of the harness or of its driver: read the task's driver.log in the record",
             reason="SAMPLES_MISSING",
             code="INTERNAL",

@@ -112,15 +112,15 @@ class RecordingProxy:
         """Sends one request on, waiting for the server as long as that makes sense; records how it ended."""
         index, _, route = path.lstrip("/").partition("/")
         task = self._tasks[int(index)]
-        began, tries, delay = time.monotonic(), 0, 0.25
+        began, tries, delay, searching = time.monotonic(), 0, 0.25, 0.0
         while True:
             tries += 1
             try:
                 status, reply = connect.post(self._upstream, route.removeprefix("v1"), body)
             except (OSError, http.client.HTTPException) as e:
                 status, reply = 502, json.dumps(_unreachable(self._upstream, e)).encode()
-                self._find_again()
-            waited = time.monotonic() - began
+                searching += self._find_again()
+            waited = time.monotonic() - began - searching  # a server that is being started is not one that is away
             if status not in _TRY_AGAIN or self._dead or waited + delay > self._patience:
                 break
             time.sleep(delay)
@@ -129,13 +129,15 @@ class RecordingProxy:
         self._note(_exchange(task, body, status, reply, tries, time.monotonic() - began))
         return status, reply
 
-    def _find_again(self) -> None:
+    def _find_again(self) -> float:
+        """Asks where the server is now, one thread for all; returns the seconds that it took."""
+        began = time.monotonic()
         with self._resolving:
-            if time.monotonic() - self._resolved_at < 2.0:
-                return
-            with contextlib.suppress(EngineError):  # the request will say that the server is away
-                self._upstream = self._resolve()
-            self._resolved_at = time.monotonic()
+            if time.monotonic() - self._resolved_at >= 2.0:
+                with contextlib.suppress(EngineError):  # the request will say that the server is away
+                    self._upstream = self._resolve()
+                self._resolved_at = time.monotonic()
+        return time.monotonic() - began
 
     def _note(self, exchange: Exchange) -> None:
         with self._lock:

@@ -27,7 +27,6 @@ class Served:
 
     base_url: Callable[[str], str]
     model: str
-    max_model_len: int
 
 
 class Runner:
@@ -41,7 +40,7 @@ class Runner:
     def run(
         self, tasks: Sequence[Task], done: Callable[[Task, dict[str, Any]], None], tick: Callable[[], None]
     ) -> None:
-        """Runs all tasks; ``done(task, outcome)`` is called after each in its lane's thread, ``tick()`` here every 0.2 s.
+        """Runs all tasks; ``done(task, outcome)`` is called after each in its lane's thread, ``tick()`` every 0.2 s.
 
         Raises what went wrong; the other lanes go on to their ends first. If ``tick`` raises, everything stops.
         """
@@ -96,7 +95,6 @@ class Runner:
             "work": str(work),
             "base_url": self._served.base_url(task.name),
             "model": self._served.model,
-            "max_model_len": self._served.max_model_len,
             "apply_chat_template": self._plan.apply_chat_template,
             "num_concurrent": self._plan.num_concurrent,
             "request_timeout_s": self._plan.task_timeout_s,
@@ -111,7 +109,7 @@ class Runner:
                 if time.monotonic() > deadline:
                     raise EngineError(
                         f"task {task.name} did not finish within {self._plan.task_timeout_s} s",
-                        hint="raise task_timeout_s, lower limit or max_gen_tokens, or serve the policy on more hardware",
+                        hint="raise task_timeout_s, lower limit or max_gen_tokens, or serve with more hardware",
                         reason="TASK_DEADLINE",
                         code="DEADLINE_EXCEEDED",
                         retryable=True,

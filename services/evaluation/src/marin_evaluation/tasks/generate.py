@@ -1,7 +1,7 @@
 """Writes the rows of gsm8k-smoke: ``python -m marin_evaluation.tasks.generate``. Same code, same bytes.
 
-The problems are our own. Each template computes its answer, so that question, reasoning and number cannot disagree. They
-share neither templates nor wording with the problems that policies are trained on.
+The problems are our own. Each template computes its answer, so that its parts cannot disagree. They share neither
+templates nor wording with the problems that policies are trained on.
 """
 
 import json
@@ -29,7 +29,7 @@ def _beads(r: random.Random, who: str) -> Problem:
     total = strings * per + lost
     return (
         f"{who} threads {strings} strings of {per} beads each and drops {lost} more. How many beads were in the box?",
-        f"The strings hold {strings} * {per} = {strings * per}. With the rest it is {strings * per} + {lost} = {total}.",
+        f"The strings hold {strings} * {per} = {strings * per}. With the rest {strings * per} + {lost} = {total}.",
         total,
     )
 
@@ -48,7 +48,7 @@ def _stairs(r: random.Random, who: str) -> Problem:
     floors, steps, rest = r.randint(4, 12), r.randint(14, 22), r.randint(2, 3)
     total = floors * steps - rest * steps
     return (
-        f"A tower has {floors} floors of {steps} steps. {who} takes the lift for {rest} floors. How many steps are climbed?",
+        f"A tower has {floors} floors of {steps} steps. {who} rides past {rest} floors. How many steps are climbed?",
         f"{floors} - {rest} = {floors - rest} floors are climbed. That is {floors - rest} * {steps} = {total} steps.",
         total,
     )
@@ -78,7 +78,7 @@ def _share(r: random.Random, who: str) -> Problem:
     people, each, price = r.randint(3, 8), r.randint(5, 15), r.randint(1, 4)
     total = people * each - price
     return (
-        f"{people} friends pay {each} coins each and get {price} back in all. How many coins does the gift cost?",
+        f"{people} friends pay {each} coins each for a gift and get {price} back. How many coins does it cost?",
         f"Together they pay {people} * {each} = {people * each} coins. {people * each} - {price} = {total}.",
         total,
     )

@@ -80,6 +80,8 @@ async def _serve(config: dict[str, Any]) -> None:
             kv_cache_memory_bytes=config["kv_cache_bytes"],
             seed=config["seed"],
             enforce_eager=current_platform.device_type == "cpu",  # graphs are captured only on accelerators
+            # A prompt in pieces rewinds its seeded generator, which CPU generators cannot do: the engine would die.
+            enable_chunked_prefill=None if current_platform.device_type == "cuda" else False,
             async_scheduling=False,  # no batch may be under way between two steps, where weights change
             logprobs_mode="processed_logprobs",  # those of the distribution that was drawn from
             disable_log_stats=True,
@@ -88,7 +90,7 @@ async def _serve(config: dict[str, Any]) -> None:
         on_death=lambda _: loop.call_soon_threadsafe(loop.call_later, 0.5, os._exit, EXIT_ENGINE_DIED),
     )
     await asyncio.to_thread(engine.start)
-    listener = listen(config["http_host"], config["http_port"])
+    listener = listen(config["http_host"], config["http_port"], config["http_port_is_a_wish"])
     door = Door(engine, config["directory"], listener)
     door.serve_as(config["policy_id"])
     model = engine.llm.model_config

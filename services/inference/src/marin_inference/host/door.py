@@ -22,6 +22,7 @@ from vllm.entrypoints.serve.exception_handling.register import init_exception_ha
 from vllm.outputs import RequestOutput
 from vllm.renderers.online_renderer import OnlineRenderer
 
+from marin_chassis.engine import EngineError
 from marin_inference.host.engine import Engine, died
 from marin_inference.host.sink import LoopSink
 
@@ -140,9 +141,19 @@ class _Server(uvicorn.Server):
         yield
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 for a free one."""
+def listen(host: str, port: int, is_a_wish: bool) -> socket.socket:
+    """A bound socket; port 0 for a free one, which also does where ``port`` is taken and only wished for."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
+    try:
+        listener.bind((host, port))
+    except OSError as e:
+        if not is_a_wish:
+            raise EngineError(
+                f"the HTTP door cannot listen on {host}:{port}: {e.strerror}",
+                hint="choose another port with --http-port or MARIN_INFERENCE_HTTP_PORT",
+                reason="PORT_IN_USE",
+                code="UNAVAILABLE",
+            ) from e
+        listener.bind((host, 0))
     return listener
