@@ -9,8 +9,12 @@ import sys
 import nats
 
 
+async def quiet(error: Exception) -> None:
+    """A broken connection comes back by itself."""
+
+
 async def main(url: str) -> None:
-    connection = await nats.connect(url, error_cb=lambda e: asyncio.sleep(0), max_reconnect_attempts=-1)
+    connection = await nats.connect(url, error_cb=quiet, max_reconnect_attempts=-1)
     stream = connection.jetstream()
     subscription = await stream.subscribe("marin.artifacts.v1.*.*.committed", stream="MARIN", ordered_consumer=True)
     print("ready", flush=True)

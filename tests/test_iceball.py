@@ -47,7 +47,7 @@ class Finished:
         self.run = self.marin("run", "iceball-micro")
         time.sleep(1)
         self.subscriber.kill()
-        self.heard = [json.loads(line) for line in self.subscriber.stdout.read().splitlines()]
+        self.heard = [json.loads(line)["artifact"] for line in self.subscriber.stdout.read().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_a_run_with_everything_killed_finishes_with_the_same_bytes(finished, kil
 
 def test_nothing_that_was_committed_was_built_again_and_training_resumed(killed):
     events = [json.loads(e) for e in re.findall(r"^\{.*?^\}", killed("events", "--output", "json").stdout, re.M | re.S)]
-    committed = [e["payload"]["address"] for e in events if e["type"] == "artifact.committed"]
+    committed = [e["payload"]["artifact"]["address"] for e in events if e["type"] == "artifact.committed"]
     assert len(committed) == len(set(committed))
     training = json.loads(
         next((killed.workspace / "store/default/checkpoint.pretrain").glob("*/attempts/*/manifest.json"))

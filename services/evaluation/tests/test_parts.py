@@ -5,6 +5,8 @@ import json
 import math
 import re
 import statistics
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from marin_evaluation.core import stats
 from marin_evaluation.core.harnesses import HARBOR, HARNESSES
 from marin_evaluation.core.outcomes import Outcome, check_coverage, flags, metric_reports
 from marin_evaluation.core.report import config_hash
+from marin_evaluation.core.runner import Runner, Served
 from marin_evaluation.core.spec import plan_of
 from marin_evaluation.core.tasksets import TASK_SETS
 from marin_evaluation.tasks.generate import rows
@@ -158,6 +161,20 @@ def test_the_configuration_hash_follows_what_is_asked():
         of(AIME),
     ]
     assert len({base, *others}) == len(others) + 1
+
+
+def test_lanes_run_together_and_results_are_taken_one_by_one(tmp_path, monkeypatch):
+    """Two harnesses that end at the same moment once wrote the same file at the same time, and the job failed."""
+    plan = plan_of(spec(GSM8K, AIME))
+    both, taking = threading.Barrier(2, timeout=10), threading.Lock()
+    monkeypatch.setattr(Runner, "_drive", lambda self, task: both.wait())  # passes only if both lanes are at work
+
+    def done(task, outcome):
+        assert taking.acquire(blocking=False), "two results were taken at once"
+        time.sleep(0.05)
+        taking.release()
+
+    Runner(plan, Served(str, "model"), {}, tmp_path, tmp_path).run(plan.tasks, done, lambda: None)
 
 
 def test_versions_are_pinned_in_one_way():

@@ -161,5 +161,6 @@ def _print_event(event: catalog_pb2.Event, output: str) -> None:
     if output == "json":
         print_json({"sequence": event.sequence, "id": event.id, "type": event.type, "subject": event.subject, "payload": payload})
     else:
-        what = payload.get("address") or payload.get("name") or ""
+        about = next((payload[k] for k in ("artifact", "build", "run") if k in payload), {})
+        what = about.get("address") or f"{about.get('name', '')} {about.get('state', '')}"
         print(f"{event.sequence:>6}  {event.time.ToDatetime():%H:%M:%S}  {event.type:<20} {clean(str(what))}", flush=True)

@@ -9,12 +9,13 @@ import grpc
 
 from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
 from marin.catalog.v1 import catalog_service_pb2_grpc as catalog_rpc
-from marin.client.errors import from_rpc
+from marin.client.errors import MarinError, from_rpc
 from marin.common.v1 import job_service_pb2_grpc as job_rpc
 from marin.workflow.v1 import workflow_service_pb2 as pb
 from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
 
 _OPTIONS = (("grpc.max_receive_message_length", 64 << 20), ("grpc.max_reconnect_backoff_ms", 500))
+WATCH_SECONDS = 10.0  # a watch is opened anew so often, to see whether the services are still there
 
 
 class Session:
@@ -71,19 +72,35 @@ class Session:
         return self.call(self.workflow.CreateRun, pb.CreateRunRequest(request_id=run_id, graph=graph)).run
 
     def watch_run(self, run_id: str) -> Iterator[Any]:
-        """The run at each change until it is terminal; a stream that breaks is opened again."""
+        """The run at each change until it is terminal; a stream that breaks is opened again.
+
+        Raises MarinError if a service of the workspace has died for good: then the run cannot get on.
+        """
         failures = 0
         while True:
             try:
-                for response in self.workflow.WatchRun(pb.WatchRunRequest(id=run_id), wait_for_ready=True):
+                request = pb.WatchRunRequest(id=run_id)
+                for response in self.workflow.WatchRun(request, timeout=WATCH_SECONDS, wait_for_ready=True):
                     failures = 0
                     yield response.run
                 return
             except grpc.RpcError as e:
+                if e.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                    self._check_services()
+                    continue
                 failures += 1
                 if e.code() != grpc.StatusCode.UNAVAILABLE or failures > 20:
                     raise from_rpc(e) from e
                 self.ensure(("catalog", "workflow"))  # also brings back a supervisor that was killed
+
+    def _check_services(self) -> None:
+        for service in self.system.status()["services"]:
+            if service["state"] == "failed":
+                raise MarinError(
+                    f"the {service['name']} service died for good: {service.get('error') or 'see its log'}",
+                    f"read {service.get('log', 'its log')}, mend the cause, and run the same command again",
+                    "SERVICE_FAILED",
+                )
 
     def artifacts(self, project: str = "default") -> list[Any]:
         """All committed artifacts, newest first."""

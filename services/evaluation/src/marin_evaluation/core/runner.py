@@ -35,12 +35,12 @@ class Runner:
     def __init__(self, plan: Plan, served: Served, pythons: dict[Harness, Path], raw: Path, scratch: Path) -> None:
         self._plan, self._served, self._pythons = plan, served, pythons
         self._raw, self._scratch = raw, scratch
-        self._stop = threading.Event()
+        self._stop, self._one_at_a_time = threading.Event(), threading.Lock()
 
     def run(
         self, tasks: Sequence[Task], done: Callable[[Task, dict[str, Any]], None], tick: Callable[[], None]
     ) -> None:
-        """Runs all tasks; ``done(task, outcome)`` is called after each in its lane's thread, ``tick()`` every 0.2 s.
+        """Runs all tasks; ``done(task, outcome)`` follows each task, one call at a time; ``tick()`` comes every 0.2 s.
 
         Raises what went wrong; the other lanes go on to their ends first. If ``tick`` raises, everything stops.
         """
@@ -63,7 +63,9 @@ class Runner:
         for task in tasks:
             if self._stop.is_set():
                 return
-            done(task, self._drive(task))
+            outcome = self._drive(task)
+            with self._one_at_a_time:
+                done(task, outcome)
 
     def _drive(self, task: Task) -> dict[str, Any]:
         """Runs one driver process to its end. Raises EngineError for whatever is not an outcome."""
