@@ -15,7 +15,9 @@ def to_status(error: EngineError | dict[str, Any]) -> status_pb2.Status:
     """Status with ErrorInfo (reason, metadata) and Help (the fix). Takes an error or its ``as_dict`` form."""
     e = error.as_dict() if isinstance(error, EngineError) else error
     status = status_pb2.Status(code=code_pb2.Code.Value(e["code"]), message=e["message"])
-    metadata = {k: str(v) for k, v in {**e.get("metadata", {}), "where": e.get("where", "")}.items() if v}
+    metadata = {k: str(v) for k, v in e.get("metadata", {}).items() if v}
+    if e.get("where"):
+        metadata["where"] = e["where"]
     status.details.add().Pack(error_details_pb2.ErrorInfo(reason=e["reason"], domain=DOMAIN, metadata=metadata))
     status.details.add().Pack(error_details_pb2.Help(links=[{"description": e["hint"]}]))
     return status
