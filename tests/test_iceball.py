@@ -224,16 +224,27 @@ def test_every_service_answers_grpcurl_and_a_job_can_be_made_by_hand(finished):
     assert "tokenizers/by-hand@v1" in finished.marin.artifacts()
 
 
-def test_the_lines_of_the_readme_run(finished):
-    """Every ``sh`` block of the README, in order, in the workspace where the chain has run."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+@pytest.mark.parametrize("page", ["README.md", "docs/start.md", "docs/operate.md"])
+def test_the_commands_of_the_docs_run(finished, page):
+    """Every ``sh`` block of a page, in order, in the workspace where the chain has run."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
     lines = "\n".join(line for line in "".join(blocks).splitlines() if "./tools/test" not in line)
-    port = int(finished.marin.json("up", "tokenization")["tokenization"].rpartition(":")[2])
-    lines = lines.replace("127.0.0.1:7004", f"127.0.0.1:{port}")  # another port where another workspace is up
-    script = f"set -euo pipefail\n{lines}\n"
+    ports = finished.marin.json("up", "tokenization", "catalog")
+    for name, port in (("tokenization", 7004), ("catalog", 7001)):  # other ports where another workspace is up
+        lines = lines.replace(f"127.0.0.1:{port}", ports[name])
     env = {**os.environ, "MARIN_WORKSPACE": str(finished.marin.workspace)}
+    script = f"set -euo pipefail\n{lines}\n"
     done = subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+
+
+def test_the_python_of_the_start_page_builds_a_graph(tmp_path):
+    (block,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/start.md").read_text(), re.M | re.S)
+    code = block.replace("StepRunner().run([lower(model)])", "print(len(lower(model).nodes))")
+    done = subprocess.run(
+        [str(ROOT / ".envs/client/bin/python"), "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "4\n", done.stderr
 
 
 if __name__ == "__main__":

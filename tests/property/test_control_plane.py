@@ -15,9 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from machine import ControlPlane
 from marin_catalog.core import rules
 from marin_catalog.core.context import Context
-from marin_catalog.relay import BATCH, Relay
-from marin_catalog.store.memory import MemoryStore
 from marin_catalog.core.events import envelope
+from marin_catalog.relay import BATCH, Relay
 from parts import Consumer
 
 SEED = int(os.environ.get("MARIN_PROPERTY_SEED") or random.SystemRandom().randrange(2**32))
@@ -40,7 +39,7 @@ def test_the_control_plane_keeps_its_promises_under_faults(capsys: pytest.Captur
     ControlPlane.steps, start = 0, time.monotonic()
     with capsys.disabled():
         print(f"\nproperty seed {SEED} (MARIN_PROPERTY_SEED={SEED} repeats it)")
-    drive(70, 50, (Phase.generate, Phase.shrink))
+    drive(60, 100, (Phase.generate, Phase.shrink))
     with capsys.disabled():
         print(f"{ControlPlane.steps} steps in {time.monotonic() - start:.1f} s")
     assert ControlPlane.steps >= 2000
@@ -58,16 +57,6 @@ async def mark_first(self: Relay) -> int:
     return len(page)
 
 
-async def apply_then_log(self: MemoryStore, change: object) -> int:
-    """State without its event, when the change replaces nothing: two transactions where there must be one."""
-    events, self._events = self._events, []
-    sequence = await original_apply(self, change)
-    self._events = events + self._events[:0]
-    return sequence
-
-
-original_apply = MemoryStore.apply
-
 MUTATIONS = {
     "the fence is gone": (rules, "check_lease", lambda build, epoch: None),
     "the outbox is marked before it is sent": (Relay, "send", mark_first),
@@ -76,13 +65,11 @@ MUTATIONS = {
     "a lease from before the clock was put back is kept": (rules, "shorten", lambda build, now: None),
     "the inbox is not looked at": (Consumer, "known", lambda self, event: False),
     "an immutable address may be replaced": (rules, "may_replace", lambda build, current: True),
-    "events are lost": (MemoryStore, "apply", apply_then_log),
 }
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_the_machine_fails_when(mutation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTATIONS[mutation])
-    with pytest.raises((AssertionError, KeyError, ExceptionGroup, Exception)) as failure:
-        drive(400, 50, (Phase.generate,))
-    assert failure
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        drive(1000, 100, (Phase.generate,))
