@@ -22,6 +22,8 @@ from marin.local.errors import LocalError
 
 ROOT = envs.ROOT
 DEV = ("contracts", "artifacts", "chassis", "marin", "catalog", "workflow")
+BESIDE = {"evaluation": ("harness-lm-eval", "harness-harbor"), "rl": ("inference",)}
+"""Environments that a suite runs processes of, beside its own."""
 ORDER = ("dev", "data", "evaluation", "tokenization", "training", "rl", "inference")
 LIMIT_SECONDS = 40 * 60
 SUMMARY = re.compile(r"^=* ?((?:\d+ [a-z]+(?:, )?)+|no tests ran)(?: in [\d.]+s.*)$")
@@ -95,7 +97,7 @@ def run(suite: Suite, extra: list[str]) -> None:
     print(f"\n=== {suite.name} (environment {suite.environment}): {_places(suite)}", flush=True)
     try:
         python = envs.ensure(suite.environment)
-        for needed in ("harness-lm-eval", "harness-harbor") if suite.environment == "evaluation" else ():
+        for needed in BESIDE.get(suite.environment, ()):
             envs.ensure(needed)
     except LocalError as e:
         print(f"error: {e}", flush=True)

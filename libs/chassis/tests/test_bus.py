@@ -248,3 +248,32 @@ async def test_the_trace_goes_with_the_message(bus: Bus) -> None:
         while not traces:
             await asyncio.sleep(0.01)
     assert traces == ["0af7651916cd43dd8448eb211c80319c"]
+
+
+async def test_a_poisonous_message_becomes_a_dead_letter_and_lets_the_next_one_pass(bus: Bus, server: Server) -> None:
+    seen, broken = Seen(), True
+
+    async def handler(message: Message) -> None:
+        if broken and message.id == "bad":
+            raise ValueError("no")
+        await seen(message)
+
+    bus.subscribe("marin.x", handler, durable="reader", max_deliveries=2)
+    for name in ("bad", "good"):
+        await bus.publish("marin.x", {"n": name}, name)
+    async with asyncio.timeout(30):
+        while not seen.messages or not await bus.dead_letters():
+            await asyncio.sleep(0.02)
+    (letter,) = await bus.dead_letters("reader")
+    assert (letter.id, letter.subject, letter.data, letter.deliveries) == ("bad", "marin.x", {"n": "bad"}, 2)
+    assert letter.error == "ValueError: no" and await bus.dead_letters("other") == []
+    server.kill()
+    server.start()  # what was put aside is kept
+    broken = False
+    await bus.replay(letter)
+    async with asyncio.timeout(30):
+        while seen.messages[-1].id != "bad":
+            await asyncio.sleep(0.02)
+    # An acknowledgement may have died with the server: "good" once more is allowed.
+    assert {(m.id, m.data["n"]) for m in seen.messages} == {("good", "good"), ("bad", "bad")}
+    assert await bus.dead_letters() == []

@@ -22,7 +22,7 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
-from marin.catalog.v1.catalog_pb2 import Artifact, Attempt, Build, Manifest, ManifestFile
+from marin.catalog.v1.catalog_pb2 import Artifact, Attempt, Build, Manifest, ManifestFile, RetryPolicy
 from marin.common.v1.artifact_pb2 import ArtifactTarget
 from marin_artifacts.digest import content_digest
 from marin_catalog.core.context import Context
@@ -211,7 +211,8 @@ class Api:
     async def register(self, name: str = "a", key: str = "a", **fields: Any) -> Build:
         version = fields.pop("version", "v1")
         target = ArtifactTarget(project=fields.pop("project", ""), name=name, version=version)
-        fields = {"kind": "tokens", "build_key": key.ljust(64, "0")} | fields
+        at_once = RetryPolicy(backoff_base=seconds(0))  # tests of waits give their own
+        fields = {"kind": "tokens", "build_key": key.ljust(64, "0"), "retry": at_once} | fields
         return (await self.rpc.RegisterBuild(pb.RegisterBuildRequest(target=target, **fields))).build
 
     async def claim(self, kind: str = "tokens", ttl: float = 10, wait: float = 0, **fields: Any) -> Build | None:

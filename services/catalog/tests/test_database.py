@@ -11,7 +11,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from marin_catalog.core.errors import StoreError
-from marin_catalog.core.model import Build, Change, Event, Target
+from marin_catalog.core.model import Build, Change, Event, RetryPolicy, Target
 from marin_catalog.store import database as database_module
 from marin_catalog.store.database import open_database
 from marin_catalog.store.interface import Store
@@ -24,7 +24,7 @@ both = pytest.mark.parametrize("database_url", ("sqlite", "postgres"), indirect=
 
 
 def registered(name: str) -> Change:
-    build = Build(name, "tokens", Target("default", name, "v1"), "k" * 64, {}, (), 3, 1, 1)
+    build = Build(name, "tokens", Target("default", name, "v1"), "k" * 64, {}, (), RetryPolicy(), 1, 1)
     return Change((Event(name, "build.registered", "marin.x", "default", {}, 1),), build=build)
 
 

@@ -3,11 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import grpc
 import nats as nats_client
 import pytest
+from marin.catalog.v1 import catalog_service_pb2 as pb
+from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
 from marin_catalog.core.context import Context
-from marin_catalog.relay import Relay, relay_events
-from marin_chassis.bus import Bus
+from marin_catalog.relay import BusLetters, Relay, relay_events
+from marin_catalog.servicer import CatalogServicer
+from marin_chassis.bus import Bus, Message
+from marin_chassis.engine import EngineError
+from marin_chassis.interceptor import ServiceInterceptor
 
 
 @pytest.fixture
@@ -79,12 +85,12 @@ async def test_a_stream_deleted_under_the_relay_is_made_anew(catalog, context, r
 async def test_a_crash_between_publishing_and_marking_announces_nothing_twice(catalog, context, nats, until) -> None:
     bus = await Bus.connect(nats.url, "catalog")
     await catalog.make("a", "a")
-    await context.store.mark_published(1)
+    await context.store.mark_published(1, 0)
 
     class Crash(Exception):
         pass
 
-    async def crash(sequence: int) -> None:
+    async def crash(sequence: int, since: int) -> None:
         raise Crash
 
     mark, context.store.mark_published = context.store.mark_published, crash
@@ -128,3 +134,76 @@ async def test_a_draining_catalog_sends_what_is_left(catalog, context, relay, na
     async with asyncio.timeout(20):
         await relay
     assert await log_is_out(context) and len(await nats.messages()) == 3
+
+
+async def test_rebuild_stream_sends_the_whole_log_to_a_bus_that_lost_it(catalog, context, relay, nats, until) -> None:
+    context.poll = 0.05
+    await catalog.make("a", "a")
+    await until(lambda: log_is_out(context))
+    nats.kill()
+    nats.wipe()
+    nats.start()
+    answer = await catalog.rpc.RebuildStream(pb.RebuildStreamRequest())
+    assert answer.events == 3
+    await catalog.make("b", "b")
+
+    async def all_there() -> bool:
+        return await log_is_out(context) and len(await nats.messages()) == 6
+
+    await until(all_there)
+    assert [i for i, _, _ in await nats.messages()] == await ids(context)
+    assert (await catalog.rpc.RebuildStream(pb.RebuildStreamRequest(from_sequence=5))).events == 2
+    await until(lambda: log_is_out(context))
+    assert len(await nats.messages()) == 6  # the stream still had those
+
+
+async def test_dead_letters_are_listed_and_replayed_through_the_catalog(context, nats, until, api) -> None:
+    letters = BusLetters(nats.url)
+    server = grpc.aio.server(interceptors=[ServiceInterceptor()])
+    rpc.add_CatalogServiceServicer_to_server(CatalogServicer(context, letters), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    catalog = api(f"127.0.0.1:{port}")
+    relay = asyncio.create_task(relay_events(context, nats.url, letters))
+    bus, seen, broken = await Bus.connect(nats.url, "reader"), [], [True]
+
+    async def handler(message: Message) -> None:
+        if broken[0] and message.data["type"] == "build.claimed":
+            raise ValueError("cannot take this")
+        seen.append(message.data["type"])
+
+    bus.subscribe("marin.>", handler, durable="reader", max_deliveries=2)
+    await catalog.make("a", "a")
+
+    async def listed() -> list:
+        return list((await catalog.rpc.ListDeadLetters(pb.ListDeadLettersRequest())).letters)
+
+    await until(lambda: _has(listed, 1))
+    await until(lambda: _has(lambda: _list(seen), 2))
+    assert seen == ["build.registered", "artifact.committed"]  # the rest was not held up
+    (letter,) = await listed()
+    assert (letter.consumer, letter.deliveries, letter.error) == ("reader", 2, "ValueError: cannot take this")
+    assert letter.event_id == (await ids(context))[1] and letter.subject.endswith(".claimed")
+    broken[0] = False
+    replayed = (await catalog.rpc.ReplayDeadLetters(pb.ReplayDeadLettersRequest())).letters
+    assert [x.sequence for x in replayed] == [letter.sequence] and await listed() == []
+    await until(lambda: _has(lambda: _list(seen), 3))
+    assert seen[-1] == "build.claimed"
+    for task in (relay,):
+        task.cancel()
+    await bus.close()
+    await catalog.rpc.close()
+    await server.stop(0)
+
+
+async def _list(values: list) -> list:
+    return values
+
+
+async def _has(values, count: int) -> bool:
+    return len(await values()) >= count
+
+
+async def test_without_a_bus_dead_letters_are_an_error_with_the_fix(catalog) -> None:
+    with pytest.raises(EngineError, check=lambda e: e.reason == "NO_BUS" and "--nats-url" in e.hint):
+        await catalog.rpc.ListDeadLetters(pb.ListDeadLettersRequest())

@@ -18,6 +18,7 @@ from marin_catalog.core.model import (
     Outcome,
     Progress,
     Request,
+    RetryPolicy,
     Run,
     State,
     Target,
@@ -33,7 +34,7 @@ def event(name: str, project: str = "default") -> Event:
 
 def build(name: str, kind: str = "tokens", version: str = "v1", **fields: object) -> Build:
     target = Target("default", name, version)
-    return Build(name, kind, target, "k" * 64, {"a": {"b": [1, None]}}, (), 3, 1, 1, **fields)
+    return Build(name, kind, target, "k" * 64, {"a": {"b": [1, None]}}, (), RetryPolicy(3, 5, 7), 1, 1, **fields)
 
 
 def artifact(name: str, inputs: tuple[int, ...] = (), version: str = "v1", kind: str = "tokens") -> Artifact:
@@ -92,7 +93,7 @@ async def test_records_come_back_as_they_were_written(store: Store) -> None:
 async def test_what_is_not_there_is_none(store: Store) -> None:
     assert await store.build("x") is None
     assert await store.build_in_slot("x") is None
-    assert await store.next_pending(["tokens"]) is None
+    assert await store.next_pending(["tokens"], 9) is None
     assert await store.attempt("x", 1) is None
     assert await store.attempt_of_request("") is None
     assert await store.artifact(Target("default", "x", "v1")) is None
@@ -218,7 +219,7 @@ async def test_lists_are_filtered_and_paged_newest_first(store: Store) -> None:
     assert await ids(limit=2) == ["b2", "b1"]
     b1 = await store.build("b1")
     assert b1 and await ids(before=b1.sequence) == ["b0"]
-    pending = await store.next_pending(["tokens", "policy"])
+    pending = await store.next_pending(["tokens", "policy"], 9)
     assert pending and pending.id == "b0"
     assert [a.target.name for a in await store.artifacts("default", ["tokens"], None, 1)] == ["a2"]
     oldest = await store.artifact_by_key("default", "k" * 64)
@@ -247,7 +248,57 @@ async def test_lineage_takes_the_shortest_way(store: Store) -> None:
     assert await store.lineage(a, up=True) == [] == await store.lineage(d, up=False)
 
 
-async def test_the_published_mark_only_moves_forward(store: Store) -> None:
-    for mark, stored in ((3, 3), (2, 3), (5, 5)):
-        await store.mark_published(mark)
+async def test_the_published_mark_is_moved_by_whoever_knows_where_it_is(store: Store) -> None:
+    for mark, since, moved, stored in ((3, 0, True, 3), (4, 0, False, 3), (2, 3, True, 3), (5, 3, True, 5)):
+        assert await store.mark_published(mark, since) is moved
         assert await store.published() == stored
+    for back, stored in ((7, 5), (2, 2), (0, 0)):
+        await store.rewind_published(back)
+        assert await store.published() == stored
+
+
+async def test_a_pending_build_is_hidden_until_its_time(store: Store) -> None:
+    assert await store.next_ready_time(["tokens"]) is None
+    await store.apply(Change((event("1"),), build=build("late", not_before=50)))
+    before_the_clock_was_put_back = await store.next_pending(["tokens"], 42)  # the longest wait is 7
+    assert before_the_clock_was_put_back and await store.next_pending(["tokens"], 43) is None
+    await store.apply(Change((event("2"),), build=build("later", not_before=56)))
+    assert await store.next_ready_time(["tokens"]) == 50 and await store.next_ready_time(["policy"]) is None
+    assert await store.next_pending(["tokens"], 49) is None
+    found = await store.next_pending(["tokens"], 50)
+    assert found and found.id == "late"
+
+
+async def test_the_newest_of_a_name_with_and_without_mutable_versions(store: Store) -> None:
+    for version in ("v1", "v2", "dev", "x-dev"):
+        await add(store, artifact("a", version=version))
+    await add(store, artifact("b"))
+    newest = [await store.newest_artifact("default", "a", mutable=m) for m in (True, False)]
+    assert [a.target.version for a in newest if a] == ["x-dev", "v2"]
+    assert await store.newest_artifact("default", "c", mutable=True) is None
+
+
+async def test_only_ended_attempts_that_nothing_refers_to_are_unreferenced(store: Store) -> None:
+    def attempt(epoch: int, outcome: Outcome, uri: str) -> Attempt:
+        return Attempt("b", epoch, epoch, "w", "h", 1, outcome=outcome, uri=uri, end_time=epoch)
+
+    await store.apply(Change((event("b"),), build=build("b")))
+    for epoch, (outcome, uri) in enumerate(
+        [
+            (Outcome.FAILED, "file:///1"),
+            (Outcome.RUNNING, "file:///2"),
+            (Outcome.LOST, ""),
+            (Outcome.SUCCEEDED, "file:///4"),
+            (Outcome.SUCCEEDED, "file:///5"),
+            (Outcome.SUCCEEDED, "file:///6"),
+        ]
+    ):
+        await store.apply(Change(new_attempt=attempt(epoch + 1, outcome, uri)))
+    overwritten = await add(store, replace(artifact("d", version="dev"), uri="file:///4"))
+    used = await add(store, replace(artifact("d", version="dev"), uri="file:///5"), replaces=overwritten)
+    await add(store, replace(artifact("d", version="dev"), uri="file:///6"), replaces=used)
+    await add(store, artifact("user", (used,)))
+    found = await store.unreferenced("default")
+    assert [(u.attempt.uri, u.overwritten) for u in found] == [("file:///1", False), ("file:///4", True)]
+    assert found[0].attempt == attempt(1, Outcome.FAILED, "file:///1") and found[0].target == build("b").target
+    assert await store.unreferenced("other") == []

@@ -1,5 +1,6 @@
-"""Fixtures: documents, and a tokenizer trained on them."""
+"""Fixtures: documents, a tokenizer trained on them, and a hub that is a server on this machine."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,8 +8,15 @@ import pytest
 from marin.tokenization.v1 import tokenization_pb2 as pb
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are no package, and share tokenization_support
-from marin_tokenization import engine
-from tokenization_support import TEXTS, make_job, write_documents
+from hub_stub import Hub
+
+HUB = Hub()
+# Read when huggingface_hub is imported. The imports below would otherwise settle on the real hub.
+os.environ.update(HF_ENDPOINT=HUB.endpoint, MARIN_HUB_FIRST_PAUSE="0.01")
+os.environ.pop("HF_HUB_OFFLINE", None)
+
+from marin_tokenization import engine  # noqa: E402
+from tokenization_support import TEXTS, make_job, stock_files, write_documents  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +32,18 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory, documents: Path) -> Path
     )
     engine.run(job)
     return job.out
+
+
+@pytest.fixture(scope="session")
+def stock(tokenizer: Path) -> dict[str, bytes]:
+    """Files of a tokenizer as it lies on hubs: a class of its own, a template that marks nothing."""
+    return stock_files(tokenizer / "tokenizer")
+
+
+@pytest.fixture
+def hub(stock: dict[str, bytes]) -> Hub:
+    """A hub that has the stock tokenizer, with weights and a readme beside it."""
+    HUB.clear()
+    HUB.files["Qwen/Qwen3-0.6B-Base"] = {**stock, "model.safetensors": b"x" * 999, "README.md": b"#", "config.json": b"{}"}
+    HUB.commits["Qwen/Qwen3-0.6B-Base"] = "da87bfb608c14b7cf20ba1ce41287e8de496c0cd"
+    return HUB

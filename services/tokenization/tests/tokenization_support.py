@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from marin.tokenization.v1 import tokenization_pb2 as pb
+from google.protobuf.message import Message
 from marin_artifacts.identity import spec_dict
 from marin_chassis.engine import Job
 
@@ -27,7 +27,42 @@ def write_documents(root: Path, shards: list[list[dict]]) -> Path:
     return root
 
 
-def make_job(root: Path, kind: str, spec: pb.TrainTokenizerSpec | pb.TokenizeSpec, **inputs: Path) -> Job:
+def stock_files(tokenizer: Path) -> dict[str, bytes]:
+    """The given tokenizer in the form of Qwen3's repository: the vocabulary twice, added tokens in the config."""
+    raw = json.loads((tokenizer / "tokenizer.json").read_text())
+    added = {
+        t["id"]: {k: t[k] for k in ("content", "lstrip", "normalized", "rstrip", "single_word", "special")}
+        for t in raw["added_tokens"]
+    }
+    config = {
+        "added_tokens_decoder": added,
+        "additional_special_tokens": ["<|im_start|>", "<|im_end|>"],
+        "chat_template": "{% for m in messages %}{{ m['content'] }}{% endfor %}",
+        "eos_token": "<|endoftext|>",
+        "pad_token": "<|pad|>",
+        "tokenizer_class": "Qwen2Tokenizer",
+        "model_max_length": 131072,
+        "split_special_tokens": False,
+        "unk_token": None,
+    }
+    model = raw["model"]
+    merges = "#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in model["merges"])
+    return {
+        "tokenizer.json": (tokenizer / "tokenizer.json").read_bytes(),
+        "tokenizer_config.json": json.dumps(config).encode(),
+        "vocab.json": json.dumps(model["vocab"]).encode(),
+        "merges.txt": merges.encode(),
+    }
+
+
+def write_files(root: Path, files: dict[str, bytes]) -> Path:
+    root.mkdir(parents=True)
+    for name, data in files.items():
+        (root / name).write_bytes(data)
+    return root
+
+
+def make_job(root: Path, kind: str, spec: Message, **inputs: Path) -> Job:
     root.mkdir(parents=True)
     refs = {
         role: {"path": str(path), "address": f"{role}@v1", "kind": role, "content_digest": "sha256:0"}

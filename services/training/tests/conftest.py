@@ -1,28 +1,52 @@
-"""Trains once for all tests: engine processes are slow to start, so they run in two chains side by side."""
+"""Trains once for all tests, in three chains on two cores.
 
-import signal
+Loading Levanter is most of what a tiny training costs. It is loaded here once, before any of its threads is started, and
+two idle copies of this process are forked at once; the chains run in them, and fork an engine process for each job.
+"""
+
+import multiprocessing
+import os
 import sys
+import tempfile
+import warnings
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from marin_chassis.engine import Job
 
+CACHE = tempfile.TemporaryDirectory(prefix="marin-training-tests-")
+# Read when the libraries are imported; the engine sets the same for itself. Compiled steps are shared by all processes.
+os.environ |= {
+    "HF_HUB_OFFLINE": "1",
+    "JAX_PLATFORMS": "cpu",
+    "MARIN_CACHE_DIR": CACHE.name,
+    "JAX_COMPILATION_CACHE_DIR": f"{CACHE.name}/jax",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
 sys.path.insert(0, str(Path(__file__).parent))  # tests are no package, and share training_support
-import training_support as support
 
-MIXED = support.pretrain_spec(mixture_weights={"a": 0.75, "b": 0.25})
+import marin_training.core.levanter_adapter  # noqa: E402, F401
+import training_support as support  # noqa: E402
+from marin_chassis.engine import Job  # noqa: E402
 
 
 @dataclass(frozen=True)
-class Disturbed:
-    """One pretraining job in three attempts: ended by SIGTERM, by SIGKILL, and finished."""
+class Chains:
+    tuned: Future
+    disturbed: Future
+    padded: Future
 
-    attempts: tuple[Job, Job, Job]
-    codes: tuple[int, int, int]
-    checkpoints_after_term: list[str]
+
+@pytest.fixture(scope="session", autouse=True)
+def pool() -> Iterator[ProcessPoolExecutor]:
+    """Forked before the first test starts a thread of JAX's or tensorstore's, which a fork would not survive."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pool.submit(os.getpid).result()
+        yield pool
 
 
 @pytest.fixture(scope="session")
@@ -37,51 +61,33 @@ def conversations(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def chains(
-    tmp_path_factory: pytest.TempPathFactory, tokens: Path, conversations: Path
-) -> Iterator[tuple[Future, Future, Future]]:
+    pool: ProcessPoolExecutor, tmp_path_factory: pytest.TempPathFactory, tokens: Path, conversations: Path
+) -> Chains:
     root = tmp_path_factory.mktemp("runs")
-    plain = support.make_job(root / "plain", "checkpoint.pretrain", MIXED, _mixed(tokens))
-    inputs = {"init": plain.out, "conversations": conversations}
-    tuned = support.make_job(root / "tuned", "checkpoint.sft", support.sft_spec(), inputs)
-    with ThreadPoolExecutor(2) as pool, pytest.MonkeyPatch.context() as env:
-        env.setenv("MARIN_CACHE_DIR", str(root / "cache"))
-        disturbed = pool.submit(_disturbed, root / "disturbed", tokens)
-        undisturbed = pool.submit(_finished, plain)
-        yield undisturbed, disturbed, pool.submit(lambda: undisturbed.result() and _finished(tuned))
+    mixed = support.pretrain_spec(mixture_weights={"a": 0.75, "b": 0.25})
+    inputs = {"tokens/a": tokens, "tokens/b": tokens}
+    return Chains(
+        tuned=pool.submit(support.run_tuned, root, mixed, inputs, conversations),
+        disturbed=pool.submit(support.run_disturbed, root / "disturbed", mixed, inputs),
+        padded=pool.submit(support.run_padded, root, tokens, conversations),
+    )
 
 
 @pytest.fixture(scope="session")
-def pretrained(chains: tuple[Future, Future, Future]) -> Job:
-    return chains[0].result()
+def pretrained(chains: Chains) -> Job:
+    return chains.tuned.result()[0]
 
 
 @pytest.fixture(scope="session")
-def disturbed(chains: tuple[Future, Future, Future]) -> Disturbed:
-    return chains[1].result()
+def fine_tuned(chains: Chains) -> Job:
+    return chains.tuned.result()[1]
 
 
 @pytest.fixture(scope="session")
-def fine_tuned(chains: tuple[Future, Future, Future]) -> Job:
-    return chains[2].result()
+def disturbed(chains: Chains) -> support.Disturbed:
+    return chains.disturbed.result()
 
 
-def _mixed(tokens: Path) -> dict[str, Path]:
-    return {"tokens/a": tokens, "tokens/b": tokens}
-
-
-def _finished(job: Job) -> Job:
-    code = support.spawn(job).wait(support.HANG_SECONDS)
-    assert code == 0, (job.record / "log.txt").read_text()[-3000:]
-    return job
-
-
-def _disturbed(root: Path, tokens: Path) -> Disturbed:
-    def attempt(n: int) -> Job:
-        return support.make_job(root / f"attempt-{n}", "checkpoint.pretrain", MIXED, _mixed(tokens), root / "scratch")
-
-    first, second, third = attempt(1), attempt(2), attempt(3)
-    termed = support.signal_at_step(first, support.spawn(first), 10, signal.SIGTERM)
-    saved = sorted(p.parent.name for p in (root / "scratch" / "checkpoints").glob("step-*/metadata.json"))
-    killed = support.signal_at_step(second, support.spawn(second), 80, signal.SIGKILL)
-    _finished(third)
-    return Disturbed((first, second, third), (termed, killed, 0), saved)
+@pytest.fixture(scope="session")
+def padded(chains: Chains) -> support.Padded:
+    return chains.padded.result()

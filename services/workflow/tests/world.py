@@ -17,6 +17,9 @@ class FakeWorld:
         self.created, self.cancelled, self.away = [], [], set()
 
     async def artifact(self, project, name, version):
+        if version in ("latest", "final"):
+            found = [a for (n, v), a in self.artifacts.items() if n == name and (version == "latest" or v != "dev")]
+            return found[-1] if found else None
         return self.artifacts.get((name, version))
 
     async def find(self, project, key):

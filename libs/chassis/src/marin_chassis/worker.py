@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import shutil
+import signal
 import socket
 import sys
 import time
@@ -20,11 +21,13 @@ from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as pb
 from marin.common.v1 import artifact_pb2, job_pb2
 from marin_artifacts.digest import content_digest, scan
 from marin_artifacts.identity import spec_dict
+from marin_contracts.kinds import KINDS
 from marin_chassis.client import CatalogClient, is_lost_lease
 from marin_chassis.config import ServiceConfig
 from marin_chassis.engine import EXIT_DONE, EXIT_STOPPED, EngineError, write_json
 from marin_chassis.errors import to_status
 from marin_chassis.events import EventTail
+from marin_chassis.facts import process_facts
 from marin_chassis.layout import attempt_dir, scratch_dir
 
 log = logging.getLogger("marin.worker")
@@ -42,9 +45,11 @@ class Worker:
         self._ttl.FromMilliseconds(int(config.lease_seconds * 1000))
         self._process: asyncio.subprocess.Process | None = None
         self._draining = False
+        self._facts: dict[str, str] = {}
 
     async def run(self) -> None:
         """Claims and builds for ever. A catalog that is away is waited for."""
+        self._facts = await asyncio.to_thread(process_facts)
         wait = Duration(seconds=10)
         while not self._draining:
             try:
@@ -172,6 +177,7 @@ class Worker:
         tail = EventTail(record / "events.jsonl")
         interval, last, told = self._config.lease_seconds / 4, 0.0, False
         progress: job_pb2.Progress | None = None
+        facts = {**self._facts, "engine": KINDS[build.kind].engine}
         renewed = time.monotonic()
         while True:
             fresh = tail.newest_progress()
@@ -187,10 +193,12 @@ class Worker:
                 progress=progress,
                 command=command,
                 uri=f"file://{record.parent}",
+                facts=facts,
             )
             try:
                 response = await self._catalog.Heartbeat(request, patience=0.5, timeout=self._config.lease_seconds)
                 renewed = time.monotonic()
+                facts = {}  # they are kept with the attempt
                 if response.cancel_requested and not told:
                     told = True
                     (record / "cancelled").touch()
@@ -277,7 +285,7 @@ def failure_of(directory: Path, code: int) -> dict[str, Any]:
         "message": f"the engine process {what}",
         "hint": hint,
         "retryable": True,
-        "metadata": {"exit_status": str(code)},
+        "metadata": {"exit_status": str(code), **({"signal": signal.Signals(-code).name} if code < 0 else {})},
     }
 
 

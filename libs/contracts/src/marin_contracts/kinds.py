@@ -28,6 +28,7 @@ KINDS = {
         Kind("conversations", "data", "CreateConvertConversationsJob", "convert_conversations", "datakernels/1"),
         Kind("problems", "data", "CreateConvertProblemsJob", "convert_problems", "datakernels/1"),
         Kind("tokenizer", "tokenization", "CreateTrainTokenizerJob", "train_tokenizer", "tokenizers-0.22/1"),
+        Kind("tokenizer.import", "tokenization", "CreateImportTokenizerJob", "import_tokenizer", "tokenizer-files/1"),
         Kind("tokens", "tokenization", "CreateTokenizeJob", "tokenize", _LEVANTER),
         Kind("checkpoint.pretrain", "training", "CreatePretrainJob", "pretrain", _LEVANTER),
         Kind("checkpoint.sft", "training", "CreateSftJob", "sft", _LEVANTER),

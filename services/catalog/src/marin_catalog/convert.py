@@ -11,6 +11,7 @@ from marin.common.v1 import artifact_pb2, job_pb2
 from marin_chassis.errors import from_status, to_status
 
 from marin_catalog.core import events
+from marin_catalog.core.letters import Letter
 from marin_catalog.core.model import (
     Artifact,
     Attempt,
@@ -21,9 +22,11 @@ from marin_catalog.core.model import (
     Input,
     Manifest,
     Progress,
+    RetryPolicy,
     Run,
     State,
     Target,
+    Unreferenced,
 )
 
 _STATE = {s: job_pb2.JobState.Value(f"JOB_STATE_{s.value}") for s in State}
@@ -84,6 +87,20 @@ def status(f: Failure) -> status_pb2.Status:
     return to_status({"code": f.code, "reason": f.reason, "message": f.message, "hint": f.hint, "metadata": f.metadata})
 
 
+def retry_of(m: pb.RetryPolicy, max_attempts: int) -> RetryPolicy:
+    """``max_attempts`` is that of the request, which goes first."""
+    default = RetryPolicy()
+    base = micros(m.backoff_base) if m.HasField("backoff_base") else default.backoff_base
+    longest = micros(m.backoff_max) if m.HasField("backoff_max") else max(base, default.backoff_max)
+    return RetryPolicy(max_attempts or m.max_attempts or default.max_attempts, base, longest)
+
+
+def retry(r: RetryPolicy) -> pb.RetryPolicy:
+    return pb.RetryPolicy(
+        max_attempts=r.max_attempts, backoff_base=_duration(r.backoff_base), backoff_max=_duration(r.backoff_max)
+    )
+
+
 def progress_of(m: job_pb2.Progress) -> Progress:
     return Progress(m.phase, m.step, m.total, dict(m.metrics), micros(m.time))
 
@@ -116,8 +133,11 @@ def build(b: Build) -> pb.Build:
         error=status(b.error) if b.error else None,
         uri=b.uri,
         content_digest=b.content_digest,
-        max_attempts=b.max_attempts,
+        max_attempts=b.retry.max_attempts,
+        retry=retry(b.retry),
+        preemptions=b.preemptions,
         **_times(
+            not_before_time=b.not_before or None,
             lease_expire_time=b.lease_expire,
             create_time=b.create_time,
             update_time=b.update_time,
@@ -143,6 +163,7 @@ def attempt(a: Attempt) -> pb.Attempt:
         outcome=a.outcome.value,
         error=status(a.error) if a.error else None,
         log_tail=a.log_tail,
+        facts=a.facts,
         **_times(start_time=a.start_time, end_time=a.end_time),
     )
 
@@ -164,6 +185,30 @@ def artifact(a: Artifact) -> pb.Artifact:
         seconds=a.seconds,
         adopted_from=a.adopted_from,
         **_times(create_time=a.create_time),
+    )
+
+
+def unreferenced(u: Unreferenced) -> pb.Unreferenced:
+    return pb.Unreferenced(
+        uri=u.attempt.uri,
+        build_id=u.attempt.build_id,
+        attempt=u.attempt.number,
+        kind=u.kind,
+        target=target(u.target),
+        reason=u.reason,
+        **_times(end_time=u.attempt.end_time),
+    )
+
+
+def letter(x: Letter) -> pb.DeadLetter:
+    return pb.DeadLetter(
+        sequence=x.sequence,
+        consumer=x.consumer,
+        subject=x.subject,
+        event_id=x.event_id,
+        error=x.error,
+        deliveries=x.deliveries,
+        **_times(time=x.time),
     )
 
 
@@ -199,6 +244,10 @@ def _struct(value: dict[str, Any]) -> Struct:
     struct = Struct()
     struct.update(value)
     return struct
+
+
+def _duration(value: int) -> Duration:
+    return Duration(seconds=value // 1_000_000, nanos=value % 1_000_000 * 1000)
 
 
 def _times(**micros_by_name: int | None) -> dict[str, Timestamp]:

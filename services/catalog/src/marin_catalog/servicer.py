@@ -12,15 +12,18 @@ from marin_catalog.core.builds import Builds, Registration
 from marin_catalog.core.checks import page_limit, page_start
 from marin_catalog.core.context import Context
 from marin_catalog.core.errors import BadRequest
+from marin_catalog.core.letters import Letters, NoLetters
 from marin_catalog.core.leases import Commit, Leases
 from marin_catalog.core.model import Failure
+from marin_catalog.core.rules import Ending
 from marin_catalog.core.runs import Runs
 
 
 class CatalogServicer(rpc.CatalogServiceServicer):
     """Errors of the core reach the caller through the chassis' interceptor."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, letters: Letters | None = None) -> None:
+        self._letters = letters or NoLetters()
         self._builds, self._leases = Builds(context), Leases(context)
         self._artifacts, self._runs = Artifacts(context), Runs(context)
 
@@ -32,7 +35,8 @@ class CatalogServicer(rpc.CatalogServiceServicer):
             request.build_key,
             convert.plain(request.spec),
             convert.inputs_of(request.inputs),
-            request.max_attempts,
+            convert.retry_of(request.retry, request.max_attempts),
+            request.target.supersedes,
         )
         return pb.RegisterBuildResponse(build=convert.build(await self._builds.register(wanted)))
 
@@ -78,6 +82,7 @@ class CatalogServicer(rpc.CatalogServiceServicer):
             convert.progress_of(request.progress) if request.HasField("progress") else None,
             convert.text(request.command),
             request.uri,
+            {convert.text(k): convert.text(v) for k, v in request.facts.items()},
         )
         return pb.HeartbeatResponse(cancel_requested=build.cancel_requested)
 
@@ -94,14 +99,8 @@ class CatalogServicer(rpc.CatalogServiceServicer):
         return pb.CommitArtifactResponse(artifact=convert.artifact(await self._leases.commit(wanted)))
 
     async def FailBuild(self, request: pb.FailBuildRequest, context: Any) -> pb.FailBuildResponse:
-        build = await self._leases.fail(
-            request.build_id,
-            request.epoch,
-            _failure(request),
-            request.retryable,
-            request.cancelled,
-            convert.text(request.log_tail),
-        )
+        ending = Ending(_failure(request), request.retryable, request.cancelled, convert.text(request.log_tail))
+        build = await self._leases.fail(request.build_id, request.epoch, ending)
         return pb.FailBuildResponse(build=convert.build(build))
 
     async def CancelBuild(self, request: pb.CancelBuildRequest, context: Any) -> pb.CancelBuildResponse:
@@ -130,7 +129,8 @@ class CatalogServicer(rpc.CatalogServiceServicer):
 
     async def AdoptArtifact(self, request: pb.AdoptArtifactRequest, context: Any) -> pb.AdoptArtifactResponse:
         source, target = convert.target_of(request.source), convert.target_of(request.target)
-        return pb.AdoptArtifactResponse(artifact=convert.artifact(await self._artifacts.adopt(source, target)))
+        adopted = await self._artifacts.adopt(source, target, request.target.supersedes)
+        return pb.AdoptArtifactResponse(artifact=convert.artifact(adopted))
 
     async def GetLineage(self, request: pb.GetLineageRequest, context: Any) -> pb.GetLineageResponse:
         up = request.direction != pb.LINEAGE_DIRECTION_DOWN
@@ -146,6 +146,23 @@ class CatalogServicer(rpc.CatalogServiceServicer):
     async def WatchEvents(self, request: pb.WatchEventsRequest, context: Any) -> AsyncIterator[pb.WatchEventsResponse]:
         async for event in self._artifacts.watch_events(request.from_sequence, request.project):
             yield pb.WatchEventsResponse(event=convert.event(event))
+
+    async def RebuildStream(self, request: pb.RebuildStreamRequest, context: Any) -> pb.RebuildStreamResponse:
+        return pb.RebuildStreamResponse(events=await self._artifacts.rebuild_stream(request.from_sequence))
+
+    async def ListDeadLetters(self, request: pb.ListDeadLettersRequest, context: Any) -> pb.ListDeadLettersResponse:
+        letters = await self._letters.page(request.consumer)
+        return pb.ListDeadLettersResponse(letters=map(convert.letter, letters))
+
+    async def ReplayDeadLetters(
+        self, request: pb.ReplayDeadLettersRequest, context: Any
+    ) -> pb.ReplayDeadLettersResponse:
+        letters = await self._letters.replay(request.sequences, request.consumer)
+        return pb.ReplayDeadLettersResponse(letters=map(convert.letter, letters))
+
+    async def ListUnreferenced(self, request: pb.ListUnreferencedRequest, context: Any) -> pb.ListUnreferencedResponse:
+        found = await self._artifacts.unreferenced(request.project)
+        return pb.ListUnreferencedResponse(unreferenced=map(convert.unreferenced, found))
 
     async def CreateRun(self, request: pb.CreateRunRequest, context: Any) -> pb.CreateRunResponse:
         return pb.CreateRunResponse(run=convert.run(await self._runs.create(convert.run_of(request.run))))

@@ -1,6 +1,7 @@
 """Wires the catalog: database, use cases, servicer, and the tasks that run beside the RPCs."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,18 +38,21 @@ async def setup(server: grpc.aio.Server, service: ServiceContext) -> None:
     assert isinstance(config, CatalogConfig)
     database = open_database(config.database_url)
     await prepare(database)
-    context = Context(SqlStore(database), since=wall_clock())
-    rpc.add_CatalogServiceServicer_to_server(CatalogServicer(context), server)
+    context = Context(SqlStore(database), since=wall_clock(), monotonic=time.monotonic)
+    letters = None
+    if config.nats_url:
+        from marin_catalog.relay import BusLetters, relay_events  # loads the NATS client
+
+        letters = BusLetters(config.nats_url)
+    rpc.add_CatalogServiceServicer_to_server(CatalogServicer(context, letters), server)
 
     async def beside() -> None:
         """Outlives the RPCs, which :func:`drain` ends first."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(Leases(context).keep_expiring())
-                if config.nats_url:
-                    from marin_catalog.relay import relay_events  # loads the NATS client
-
-                    tasks.create_task(relay_events(context, config.nats_url))
+                if letters:
+                    tasks.create_task(relay_events(context, config.nats_url, letters))
             await asyncio.get_running_loop().create_future()  # until cancelled: RPCs may still use the store
         finally:
             await context.store.close()

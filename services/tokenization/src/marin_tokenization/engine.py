@@ -5,14 +5,20 @@ from typing import Any
 
 from marin_chassis.engine import Job, main
 
-# Before any import of transformers or Levanter: a tokenizer is a local directory, never a name on the hub.
-os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["WANDB_MODE"] = "disabled"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
 def run(job: Job) -> dict[str, Any]:
+    if job.kind == "tokenizer.import":
+        from marin_tokenization.core.imported import import_tokenizer
+
+        return import_tokenizer(job)
+    # Read when transformers and Levanter are imported: only an import may look at a hub.
+    os.environ["HF_HUB_OFFLINE"] = "1"
     if job.kind == "tokenizer":
         from marin_tokenization.core.tokenizer import train_tokenizer
 

@@ -11,5 +11,8 @@ class TokenizationServicer(rpc.TokenizationServiceServicer):
     async def CreateTrainTokenizerJob(self, request, context):
         return pb.CreateTrainTokenizerJobResponse(job=await self._jobs.create("tokenizer", request))
 
+    async def CreateImportTokenizerJob(self, request, context):
+        return pb.CreateImportTokenizerJobResponse(job=await self._jobs.create("tokenizer.import", request))
+
     async def CreateTokenizeJob(self, request, context):
         return pb.CreateTokenizeJobResponse(job=await self._jobs.create("tokens", request))

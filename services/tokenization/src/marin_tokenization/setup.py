@@ -4,7 +4,7 @@ from marin.tokenization.v1 import tokenization_service_pb2 as pb
 from marin.tokenization.v1 import tokenization_service_pb2_grpc as rpc
 from marin_chassis.stage import JobKind, Stage
 
-from marin_tokenization.core.spec import check_tokenize, check_train_tokenizer
+from marin_tokenization.core.spec import check_import_tokenizer, check_tokenize, check_train_tokenizer
 from marin_tokenization.servicer import TokenizationServicer
 
 STAGE = Stage(
@@ -12,6 +12,10 @@ STAGE = Stage(
     port=7004,
     package="marin_tokenization",
     service=pb.DESCRIPTOR.services_by_name["TokenizationService"],
-    kinds=(JobKind("tokenizer", check=check_train_tokenizer), JobKind("tokens", check=check_tokenize)),
+    kinds=(
+        JobKind("tokenizer", check=check_train_tokenizer),
+        JobKind("tokenizer.import", check=check_import_tokenizer),
+        JobKind("tokens", check=check_tokenize),
+    ),
     add=lambda server, jobs: rpc.add_TokenizationServiceServicer_to_server(TokenizationServicer(jobs), server),
 )

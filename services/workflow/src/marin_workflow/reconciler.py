@@ -50,6 +50,16 @@ class Reconciler:
             self._start(run, stored.revision)
         return run
 
+    async def find(self, run_id: str) -> wf.Run | None:
+        """The run with exactly this id, if there is one."""
+        try:
+            run = await self.get(run_id)
+        except EngineError as e:
+            if e.code == "NOT_FOUND":
+                return None
+            raise
+        return run if run.id == run_id else None
+
     async def get(self, run_id: str) -> wf.Run:
         """The run as it is now, by id or unique prefix."""
         stored = (await self._catalog.GetRun(pb.GetRunRequest(id=run_id))).run

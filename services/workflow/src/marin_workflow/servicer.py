@@ -9,6 +9,7 @@ from marin.workflow.v1 import workflow_pb2 as wf
 from marin.workflow.v1 import workflow_service_pb2 as pb
 from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
 from marin_chassis.client import CatalogClient
+from marin_workflow.core.aliases import resolve
 from marin_workflow.core.plan import plan
 from marin_workflow.core.reconcile import drift_error, new_run
 from marin_workflow.reconciler import Reconciler
@@ -22,14 +23,23 @@ class WorkflowServicer(rpc.WorkflowServiceServicer):
         self._catalog, self._world, self._reconciler = catalog, world, reconciler
 
     async def PlanGraph(self, request: pb.PlanGraphRequest, context: Any) -> pb.PlanGraphResponse:
-        return pb.PlanGraphResponse(nodes=await plan(_with_project(request.graph), self._world))
+        graph = _with_project(request.graph)
+        resolutions = await resolve(graph, self._world)
+        nodes = await plan(graph, self._world, request.options)
+        return pb.PlanGraphResponse(nodes=nodes, graph=graph, resolutions=resolutions)
 
     async def CreateRun(self, request: pb.CreateRunRequest, context: Any) -> pb.CreateRunResponse:
         graph = _with_project(request.graph)
-        drifted = [n for n in await plan(graph, self._world) if n.action == wf.PLAN_ACTION_DRIFT]
-        if drifted:
+        if request.request_id and (known := await self._reconciler.find(request.request_id)):
+            return pb.CreateRunResponse(run=known)
+        resolutions = await resolve(graph, self._world)
+        planned = await plan(graph, self._world, request.options)
+        if drifted := [n for n in planned if n.action == wf.PLAN_ACTION_DRIFT]:
             raise drift_error(drifted)
-        run = new_run(request.request_id or uuid.uuid4().hex, graph)
+        run = new_run(request.request_id or uuid.uuid4().hex, graph, request.options)
+        run.resolutions.extend(resolutions)
+        if request.HasField("provenance"):
+            run.provenance.CopyFrom(request.provenance)
         return pb.CreateRunResponse(run=await self._reconciler.create(run))
 
     async def GetRun(self, request: pb.GetRunRequest, context: Any) -> pb.GetRunResponse:

@@ -10,6 +10,7 @@ from google.protobuf.json_format import MessageToDict
 
 from marin.catalog.v1 import catalog_pb2
 from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
+from marin.cli.jobs import artifacts_of, print_logs
 from marin.cli.live import WORDS, progress_text
 from marin.cli.output import clean, print_json, print_table, row, size
 from marin.client.errors import MarinError, from_rpc, from_status
@@ -58,6 +59,9 @@ def status(args: argparse.Namespace) -> int:
 def logs(args: argparse.Namespace) -> int:
     """The log of one attempt, followed if asked."""
     with open_session(Path(args.workspace)) as session:
+        if args.of_job:
+            print_logs(session, args.of_job, args.job, args.attempt, args.follow)
+            return 0
         build = _find_build(session, args.job)
         service = KINDS[build.kind].service
         session.ensure([service])
@@ -96,8 +100,10 @@ def events(args: argparse.Namespace) -> int:
 
 def artifacts_list(args: argparse.Namespace) -> int:
     """Committed artifacts, newest first."""
-    with open_session(Path(args.workspace), ("catalog",)) as session:
+    with open_session(Path(args.workspace), ("catalog", "workflow") if args.job else ("catalog",)) as session:
         found = session.artifacts(args.project)
+        if args.job:
+            return _job_artifacts(artifacts_of(session, args.job, found), args.output)
     if args.output == "json":
         print_json([row(a) for a in found])
     elif found:
@@ -105,6 +111,15 @@ def artifacts_list(args: argparse.Namespace) -> int:
         print_table(("address", "kind", "digest", "size", "what it is"), rows)
     else:
         print("no artifact is committed yet: try `marin run iceball-micro`")
+    return 0
+
+
+def _job_artifacts(found: list[tuple[str, catalog_pb2.Artifact]], output: str) -> int:
+    if output == "json":
+        print_json([{"stage": stage, **row(a)} for stage, a in found])
+    else:
+        rows = [(s, r["address"], r["kind"], size(r["bytes"]), r["headline"]) for s, r in ((s, row(a)) for s, a in found)]
+        print_table(("stage", "address", "kind", "size", "what it is"), rows)
     return 0
 
 

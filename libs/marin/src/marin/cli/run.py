@@ -2,14 +2,18 @@
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from experiments import registry
+from marin.cli.decide import options_of, override
 from marin.cli.live import LiveView
 from marin.cli.output import address, clean, print_json, print_table, row, size
 from marin.cli.plan_view import as_json, stages, tree
+from marin.cli.project import graph_of, is_config, missed, targets_of
 from marin.client.errors import MarinError
 from marin.client.session import Session, open_session
+from marin.config.changes import explain
 from marin.execution.step_runner import raise_on_failure, run_graph
 from marin.workflow.v1 import workflow_pb2 as wf
 
@@ -18,7 +22,9 @@ def plan(args: argparse.Namespace) -> int:
     """Prints what a run would do."""
     graph = _graph(args)
     with open_session(Path(args.workspace)) as session:
+        session.options = options_of(args)
         planned = session.plan(graph)
+        explain(session, graph, planned)
     if args.output == "json":
         print_json(as_json(graph, planned))
     else:
@@ -29,17 +35,39 @@ def plan(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     """Runs an experiment to its end and prints what came out."""
     graph = _graph(args)
-    return run_on_workspace(graph, Path(args.workspace), args.output)
+    targets = targets_of(args) if is_config(args.experiment) else {}
+    return run_on_workspace(graph, Path(args.workspace), args.output, targets, args.experiment, options_of(args))
 
 
 def _graph(args: argparse.Namespace) -> wf.Graph:
+    return override(_asked(args), args.override)
+
+
+def _asked(args: argparse.Namespace) -> wf.Graph:
+    if is_config(args.experiment):
+        return graph_of(args, args.project)
+    if args.stages:
+        raise MarinError("--stages is for configs", f"write `marin run {args.experiment} --stage NAME`", "BAD_OPTION")
     return registry.build(args.experiment, args.version, args.profile, args.stage, args.project, args.corpus)
 
 
-def run_on_workspace(graph: wf.Graph, workspace: Path, output: str = "table") -> int:
-    """Plans, installs what is missing, runs with live progress, and prints the table of artifacts."""
+def run_on_workspace(
+    graph: wf.Graph,
+    workspace: Path,
+    output: str = "table",
+    targets: Mapping[str, Mapping[str, float]] | None = None,
+    name: str = "",
+    options: wf.RunOptions | None = None,
+) -> int:
+    """Plans, installs what is missing, runs with live progress, and prints the table of artifacts.
+
+    ``targets`` are the least scores by artifact name and benchmark; a score below is an error at the end. ``name`` is what
+    the commands suggested at the end take for the graph, if not its own name.
+    """
     with open_session(workspace) as session:
+        session.options = options or wf.RunOptions()
         planned = session.plan(graph)
+        explain(session, graph, planned)
         print("\n".join(tree(graph, planned)), file=sys.stderr, flush=True)
         if _stuck(planned):
             raise _stuck_error(planned)
@@ -57,7 +85,10 @@ def run_on_workspace(graph: wf.Graph, workspace: Path, output: str = "table") ->
     if output == "json":
         print_json({"state": state, "artifacts": [{"node": n.id, "stage": n.stage, **row(artifacts[n.id])} for n in graph.nodes]})
     else:
-        _summary(graph, artifacts)
+        _summary(graph, artifacts, name or graph.name)
+    scores = {n.target.name: artifacts[n.id].summary for n in graph.nodes}
+    if below := missed(targets or {}, scores):
+        raise MarinError("; ".join(below), "go back to the data, the training or the target, and see `marin plan`", "BELOW_TARGET")
     return 0
 
 
@@ -84,7 +115,7 @@ def _stuck_error(planned: list[wf.PlannedNode]) -> MarinError:
     if first.action == wf.PLAN_ACTION_DRIFT:
         return MarinError(
             f"{address(first.artifact)} is {first.reason}: {'; '.join(first.diff)}",
-            "give the changed experiment another --version, or undo the change",
+            "give the changed experiment another --version, undo the change, or decide with --on-drift=serve|rebuild",
             "DRIFT",
         )
     return MarinError(f"'{first.node_id}' cannot be built: {first.reason}", "build or correct that input first", "BLOCKED")
@@ -98,7 +129,7 @@ def _explain(run: wf.Run) -> None:
             print(f"{node.node_id}: failed; its log: marin logs {node.node_id}", file=sys.stderr)
 
 
-def _summary(graph: wf.Graph, artifacts: dict[str, object]) -> None:
+def _summary(graph: wf.Graph, artifacts: dict[str, object], name: str) -> None:
     """One row for each stage: its last artifact is what the stage is for."""
     last = {n.stage: n for n in graph.nodes}
     rows = []
@@ -111,5 +142,5 @@ def _summary(graph: wf.Graph, artifacts: dict[str, object]) -> None:
     final = address(artifacts[last[stages(graph)[-1]].id])
     print(
         f"\nnext:\n  marin artifacts list\n  marin artifacts show {final}\n"
-        f"  marin logs {last[stages(graph)[-1]].id}\n  marin events\n  marin plan {graph.name}"
+        f"  marin logs {last[stages(graph)[-1]].id}\n  marin events\n  marin plan {name}"
     )

@@ -10,7 +10,9 @@ import grpc
 from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
 from marin.catalog.v1 import catalog_service_pb2_grpc as catalog_rpc
 from marin.client.errors import MarinError, from_rpc
+from marin.client.provenance import here
 from marin.common.v1 import job_service_pb2_grpc as job_rpc
+from marin.workflow.v1 import workflow_pb2 as wf
 from marin.workflow.v1 import workflow_service_pb2 as pb
 from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
 
@@ -19,10 +21,14 @@ WATCH_SECONDS = 10.0  # a watch is opened anew so often, to see whether the serv
 
 
 class Session:
-    """Typed stubs, with errors turned into :class:`MarinError`. Use :func:`open_session` to get one."""
+    """Typed stubs, with errors turned into :class:`MarinError`. Use :func:`open_session` to get one.
+
+    ``options`` are a person's decisions about drift and reuse, for plans and runs of this session.
+    """
 
     def __init__(self, system: Any) -> None:
         self.system = system
+        self.options = wf.RunOptions()
         self._channels: dict[str, grpc.Channel] = {}
 
     def ensure(self, services: Sequence[str]) -> None:
@@ -60,16 +66,19 @@ class Session:
             raise from_rpc(e) from e
 
     def plan(self, graph: Any) -> list[Any]:
-        """Decisions about every node, in topological order."""
-        return list(self.call(self.workflow.PlanGraph, pb.PlanGraphRequest(graph=graph)).nodes)
+        """Decisions about every node, in topological order. Aliases in ``graph`` become the addresses they stand for."""
+        planned = self.call(self.workflow.PlanGraph, pb.PlanGraphRequest(graph=graph, options=self.options))
+        graph.CopyFrom(planned.graph)
+        return list(planned.nodes)
 
     def runs(self, limit: int = 100) -> list[Any]:
         """Runs, newest first."""
         return list(self.call(self.workflow.ListRuns, pb.ListRunsRequest(page_size=limit)).runs)
 
     def create_run(self, run_id: str, graph: Any) -> Any:
-        """Starts a run."""
-        return self.call(self.workflow.CreateRun, pb.CreateRunRequest(request_id=run_id, graph=graph)).run
+        """Starts a run with the session's options."""
+        request = pb.CreateRunRequest(request_id=run_id, graph=graph, options=self.options, provenance=here())
+        return self.call(self.workflow.CreateRun, request).run
 
     def watch_run(self, run_id: str) -> Iterator[Any]:
         """The run at each change until it is terminal; a stream that breaks is opened again.

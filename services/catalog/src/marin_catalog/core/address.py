@@ -7,6 +7,8 @@ from marin_catalog.core.errors import BadRequest
 from marin_catalog.core.model import Target
 
 DEFAULT_PROJECT = "default"
+LATEST, FINAL = "latest", "final"
+ALIASES = (LATEST, FINAL)
 _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
@@ -39,6 +41,17 @@ def check_target(target: Target) -> Target:
             reason="BAD_ADDRESS",
         )
     return replace(target, project=check_project(target.project))
+
+
+def check_commit_target(target: Target) -> Target:
+    """A target that something can be committed to. Raises BadRequest for an alias too."""
+    if target.version in ALIASES:
+        raise BadRequest(
+            f"'{target.version}' is an alias: nothing can be committed to {target.address}",
+            hint="give a version of its own; 'latest' and 'final' find the newest commit",
+            reason="ALIAS_TARGET",
+        )
+    return check_target(target)
 
 
 def parse_address(project: str, address: str) -> Target:

@@ -10,7 +10,7 @@ from marin_catalog.core.context import UseCases, again_on_conflict
 from marin_catalog.core.errors import BadRequest, Draining, NotFound
 from marin_catalog.core.events import artifact_event
 from marin_catalog.core.hub import EVENTS
-from marin_catalog.core.model import Artifact, Change, Event, Manifest, Target
+from marin_catalog.core.model import Artifact, Change, Event, Manifest, Target, Unreferenced
 
 EVENT_PAGE = 1000
 
@@ -19,8 +19,14 @@ class Artifacts(UseCases):
     """Raises the errors of :mod:`marin_catalog.core.errors`."""
 
     async def get(self, target: Target) -> Artifact:
+        """What the address holds, or what the newest address of the name holds if the version is an alias."""
         target = address.check_target(target)
-        artifact = await self._store.artifact(target)
+        if target.version in address.ALIASES:
+            artifact = await self._store.newest_artifact(
+                target.project, target.name, mutable=target.version == address.LATEST
+            )
+        else:
+            artifact = await self._store.artifact(target)
         if artifact is None:
             raise NotFound(
                 "artifact",
@@ -32,7 +38,7 @@ class Artifacts(UseCases):
     async def manifest(self, target: Target) -> Manifest:
         artifact = await self.get(target)
         manifest = await self._store.manifest(artifact.build_id, artifact.attempt)
-        assert manifest, f"{target.address} has no manifest"
+        assert manifest, f"{artifact.target.address} has no manifest"
         return manifest
 
     async def find(self, project: str, build_key: str) -> Artifact:
@@ -50,8 +56,8 @@ class Artifacts(UseCases):
         return await self._store.lineage((await self.get(target)).sequence, up)
 
     @again_on_conflict
-    async def adopt(self, source: Target, target: Target) -> Artifact:
-        original, target = await self.get(source), address.check_target(target)
+    async def adopt(self, source: Target, target: Target, supersedes: str = "") -> Artifact:
+        original, target = await self.get(source), address.check_commit_target(target)
         if target.project != original.target.project:
             raise BadRequest(
                 f"{original.target.address} is in project '{original.target.project}', not in '{target.project}'",
@@ -59,7 +65,7 @@ class Artifacts(UseCases):
                 reason="OTHER_PROJECT",
             )
         held = await self._store.artifact(target)
-        if held and not target.mutable:
+        if held and not target.mutable and (held.build_key == original.build_key or held.content_digest != supersedes):
             check_drift(held, original.build_key)
             return held
         if held and (held.build_key, held.content_digest) == (original.build_key, original.content_digest):
@@ -76,6 +82,20 @@ class Artifacts(UseCases):
             )
         )
         return replace(adopted, sequence=sequence)
+
+    async def unreferenced(self, project: str) -> list[Unreferenced]:
+        """Directories that no address and no other artifact needs, oldest first."""
+        return await self._store.unreferenced(address.check_project(project))
+
+    async def rebuild_stream(self, from_sequence: int) -> int:
+        """Puts the relay's mark back; returns how many events will be sent again. They are sent by whoever relays."""
+        mark = max(from_sequence, 1) - 1
+        published = await self._store.published()
+        if mark < published:
+            await self._store.rewind_published(mark)
+            self._context.rewinds += 1
+            self._context.hub.notify((EVENTS,))
+        return max(published - mark, 0)
 
     async def events(self, from_sequence: int, page_size: int, project: str) -> list[Event]:
         return await self._store.events(from_sequence, page_limit(page_size, EVENT_PAGE), project or None)

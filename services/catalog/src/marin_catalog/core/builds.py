@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from marin_catalog.core import address, rules
-from marin_catalog.core.checks import page_limit
+from marin_catalog.core.checks import check_retry, page_limit
 from marin_catalog.core.context import UseCases, again_on_conflict
 from marin_catalog.core.errors import (
     AddressConflict,
@@ -22,6 +22,7 @@ from marin_catalog.core.model import (
     Build,
     Input,
     Request,
+    RetryPolicy,
     State,
     Target,
     slot_of,
@@ -38,7 +39,8 @@ class Registration:
     build_key: str
     spec: dict
     inputs: tuple[Input, ...]
-    max_attempts: int = 0
+    retry: RetryPolicy = RetryPolicy()
+    supersedes: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -66,15 +68,10 @@ class Builds(UseCases):
 
     @again_on_conflict
     async def register(self, wanted: Registration) -> Build:
-        wanted = replace(wanted, target=address.check_target(wanted.target))
+        wanted = replace(wanted, target=address.check_commit_target(wanted.target))
         address.check_kind(wanted.kind)
         address.check_build_key(wanted.build_key)
-        if wanted.max_attempts < 0:
-            raise BadRequest(
-                f"max_attempts is {wanted.max_attempts}",
-                hint="give 1 or more, or 0 for 3",
-                reason="BAD_ATTEMPTS",
-            )
+        check_retry(wanted.retry)
         request = None
         if wanted.request_id:
             if known := await self._store.request(wanted.request_id):
@@ -92,12 +89,15 @@ class Builds(UseCases):
         return await self.get(known.build_id)
 
     async def _register(self, wanted: Registration, request: Request | None) -> Build:
-        now, limit = self._context.clock(), wanted.max_attempts or rules.DEFAULT_MAX_ATTEMPTS
-        if not wanted.target.mutable and (held := await self._store.artifact(wanted.target)):
+        now, again = self._context.clock(), (State.FAILED, State.CANCELLED)
+        held = None if wanted.target.mutable else await self._store.artifact(wanted.target)
+        if held and (held.build_key == wanted.build_key or held.content_digest != wanted.supersedes):
             check_drift(held, wanted.build_key)
             build = await self._store.build(held.build_id)
         else:
             build = await self._store.build_in_slot(slot_of(wanted.target, wanted.build_key))
+            if held:  # what this key made before was superseded itself
+                again = (*again, State.SUCCEEDED)
         build_id = build.id if build else uuid.uuid4().hex
         request = replace(request, build_id=build_id) if request else None
         if build is None:
@@ -108,14 +108,16 @@ class Builds(UseCases):
                 wanted.build_key,
                 wanted.spec,
                 await self._resolve(wanted),
-                limit,
+                wanted.retry,
                 create_time=now,
                 update_time=now,
+                supersedes=wanted.supersedes,
             )
             return await self._context.apply_build(rules.register(build, request))
-        if build.state in (State.FAILED, State.CANCELLED):
-            build = replace(build, spec=wanted.spec, inputs=await self._resolve(wanted))
-            return await self._context.apply_build(rules.reset(build, request, limit, now))
+        if build.state in again:
+            inputs = await self._resolve(wanted)
+            build = replace(build, spec=wanted.spec, inputs=inputs, supersedes=wanted.supersedes)
+            return await self._context.apply_build(rules.reset(build, request, wanted.retry, now))
         if request:
             await self._context.apply(rules.remember(request))
         return build

@@ -3,7 +3,7 @@
 import re
 
 from marin_catalog.core.errors import BadRequest
-from marin_catalog.core.model import SECOND, FileEntry, Manifest
+from marin_catalog.core.model import SECOND, FileEntry, Manifest, RetryPolicy
 
 MAX_PAGE, DEFAULT_PAGE = 1000, 100
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -34,6 +34,20 @@ def check_ttl(ttl: int) -> None:
     if not SECOND // 1000 <= ttl <= 86_400 * SECOND:
         raise BadRequest(
             f"a lease of {ttl / SECOND:g} s", hint="give a ttl from 1 ms to 1 day; 10 s is usual", reason="BAD_TTL"
+        )
+
+
+def check_retry(retry: RetryPolicy) -> None:
+    """Raises BadRequest for a policy without an attempt, or with waits that are negative or longer than a day."""
+    if retry.max_attempts < 1:
+        raise BadRequest(
+            f"max_attempts is {retry.max_attempts}", hint="give 1 or more, or 0 for 3", reason="BAD_ATTEMPTS"
+        )
+    if not 0 <= retry.backoff_base <= retry.backoff_max <= 86_400 * SECOND:
+        raise BadRequest(
+            f"backoff from {retry.backoff_base / SECOND:g} s to {retry.backoff_max / SECOND:g} s",
+            hint="give 0 <= backoff_base <= backoff_max <= 1 day; 1 s and 60 s are usual",
+            reason="BAD_BACKOFF",
         )
 
 

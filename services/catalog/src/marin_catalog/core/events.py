@@ -8,7 +8,9 @@ from marin_catalog.core.model import SECOND, Artifact, Build, Event, Run
 
 
 def build_event(type_: str, build: Build, now: int) -> Event:
-    """An event about a build: registered, claimed, requeued, failed or cancelled."""
+    """An event about a build: registered, claimed, requeued, succeeded, failed or cancelled.
+
+    A commit has no build event of its own; "succeeded" is for a build whose address held the same bytes already."""
     payload: dict[str, Any] = {
         "id": build.id,
         "kind": build.kind,

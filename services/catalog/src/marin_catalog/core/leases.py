@@ -18,7 +18,6 @@ from marin_catalog.core.model import (
     Artifact,
     Attempt,
     Build,
-    Failure,
     Manifest,
     Outcome,
     Progress,
@@ -67,7 +66,12 @@ class Leases(UseCases):
                 left = deadline - asyncio.get_running_loop().time()
                 if build or left <= 0 or self._context.hub.closed:
                     return build
-                await ticket.wait(min(left, self._context.poll))
+                await ticket.wait(min(left, self._context.poll, await self._until_ready(kinds)))
+
+    async def _until_ready(self, kinds: Sequence[str]) -> float:
+        """Seconds until the next pending build may be claimed."""
+        ready = await self._store.next_ready_time(kinds)
+        return MAX_WAIT_SECONDS if ready is None else max((ready - self._context.clock()) / SECOND, 0.001)
 
     @again_on_conflict
     async def _claim(self, kinds: Sequence[str], holder: str, host: str, ttl: int, request_id: str) -> Build | None:
@@ -76,22 +80,31 @@ class Leases(UseCases):
             held = build.state is State.RUNNING and build.epoch == attempt.epoch
             return build if held else None
         await self.expire_leases()
-        build = await self._store.next_pending(kinds)
+        build = await self._store.next_pending(kinds, self._context.clock())
         if build is None:
             return None
         return await self._context.apply_build(rules.claim(build, holder, host, ttl, request_id, self._context.clock()))
 
     @again_on_conflict
     async def heartbeat(
-        self, build_id: str, epoch: int, ttl: int, progress: Progress | None, command: str, uri: str
+        self,
+        build_id: str,
+        epoch: int,
+        ttl: int,
+        progress: Progress | None = None,
+        command: str = "",
+        uri: str = "",
+        facts: dict[str, str] | None = None,
     ) -> Build:
         check_ttl(ttl)
         build = await self._builds.get(build_id)
         rules.check_lease(build, epoch)
         attempt = None
-        if command or uri:
+        if command or uri or facts:
             stored = await self._attempt(build_id, epoch)
-            told = replace(stored, command=command or stored.command, uri=uri or stored.uri)
+            told = replace(
+                stored, command=command or stored.command, uri=uri or stored.uri, facts=stored.facts | (facts or {})
+            )
             attempt = told if told != stored else None
         return await self._context.apply_build(rules.heartbeat(build, attempt, ttl, progress, self._context.clock()))
 
@@ -108,7 +121,8 @@ class Leases(UseCases):
                 "uri is empty", hint="say where the artifact lies, for example 'file:///data/...'", reason="BAD_URI"
             )
         current = await self._store.artifact(build.target)
-        if current and not build.target.mutable and current.content_digest != wanted.content_digest:
+        same = current and current.content_digest == wanted.content_digest
+        if current and not same and not rules.may_replace(build, current):
             raise AddressConflict(
                 f"{build.target.address} was committed meanwhile with {current.content_digest}, "
                 f"this attempt made {wanted.content_digest}",
@@ -129,30 +143,30 @@ class Leases(UseCases):
         return artifact
 
     @again_on_conflict
-    async def fail(
-        self, build_id: str, epoch: int, failure: Failure, retryable: bool, cancelled: bool, log_tail: str
-    ) -> Build:
+    async def fail(self, build_id: str, epoch: int, ending: rules.Ending) -> Build:
         build = await self._builds.get(build_id)
         attempt = await self._store.attempt(build_id, epoch)
-        if attempt and attempt.outcome in (Outcome.FAILED, Outcome.CANCELLED):
+        if attempt and attempt.outcome in (Outcome.FAILED, Outcome.CANCELLED, Outcome.PREEMPTED):
             return build  # said before
         rules.check_lease(build, epoch)
         if attempt is None:
             raise LeaseLost(build_id, epoch, "there is no such attempt")
         return await self._context.apply_build(
-            rules.fail(build, attempt, failure, retryable, cancelled, log_tail, self._context.clock())
+            rules.fail(build, attempt, ending, self._context.jitter(), self._context.clock())
         )
 
     @again_on_conflict
     async def expire_leases(self) -> float | None:
         """Takes back all leases that have run out. Returns the seconds until the next one does, None without one."""
-        now, since = self._context.clock(), self._context.since
-        upcoming = []
+        now = self._context.watch_clock()
+        since, upcoming = self._context.since, []
         for build in await self._store.leased():
             if rules.expired(build, now, since):
                 attempt = await self._attempt(build.id, build.epoch)
                 await self._context.apply(rules.expire(build, attempt, now))
             else:
+                if change := rules.shorten(build, now):
+                    build = await self._context.apply_build(change)
                 upcoming.append(max(build.lease_expire or now, since + build.lease_ttl) - now)
         return min(upcoming) / SECOND if upcoming else None
 

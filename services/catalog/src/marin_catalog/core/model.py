@@ -22,12 +22,14 @@ class State(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How an attempt ended. ``LOST``: its lease ran out before its holder said anything."""
+    """How an attempt ended. ``PREEMPTED``: its machine was taken away, which does not count. ``LOST``: its lease ran out
+    before its holder said anything."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    PREEMPTED = "preempted"
     LOST = "lost"
 
 
@@ -81,8 +83,27 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class RetryPolicy:
+    """When a build is tried again after a retryable failure. Waits are microseconds."""
+
+    max_attempts: int = 3
+    backoff_base: int = SECOND
+    backoff_max: int = 60 * SECOND
+
+    def wait(self, failures: int, jitter: float) -> int:
+        """Microseconds before the next attempt after ``failures`` (from 1) of them. ``jitter`` from [0, 1) shortens the
+        exponential wait by up to a half, so that what failed together does not come back together."""
+        full = min(self.backoff_max, self.backoff_base * 2 ** min(failures - 1, 40))
+        return int(full * (1 - jitter / 2))
+
+
+@dataclass(frozen=True)
 class Build:
-    """One artifact in the making. ``revision`` grows with each write; ``attempts_used`` counts since the last reset."""
+    """One artifact in the making.
+
+    ``revision`` grows with each write; ``attempts_used`` and ``preemptions`` count since the last reset. A pending build
+    is not claimed before ``not_before``. ``supersedes`` is the content digest that its immutable address may hold and lose.
+    """
 
     id: str
     kind: str
@@ -90,7 +111,7 @@ class Build:
     build_key: str
     spec: dict[str, Any]
     inputs: tuple[Input, ...]
-    max_attempts: int
+    retry: RetryPolicy
     create_time: int
     update_time: int
     sequence: int = 0
@@ -109,6 +130,9 @@ class Build:
     uri: str = ""
     content_digest: str = ""
     end_time: int | None = None
+    not_before: int = 0
+    preemptions: int = 0
+    supersedes: str = ""
 
     @property
     def slot(self) -> str | None:
@@ -140,6 +164,7 @@ class Attempt:
     error: Failure | None = None
     log_tail: str = ""
     end_time: int | None = None
+    facts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -179,6 +204,25 @@ class Artifact:
     seconds: float
     adopted_from: str = ""
     sequence: int = 0
+
+
+@dataclass(frozen=True)
+class Unreferenced:
+    """The directory of an ended attempt that nothing refers to. ``overwritten``: it was committed, and a newer commit of
+    its address took over before anything was made from it."""
+
+    attempt: Attempt
+    kind: str
+    target: Target
+    overwritten: bool
+
+    @property
+    def reason(self) -> str:
+        if self.overwritten:
+            return f"{self.target.address} holds a newer commit and nothing was made from this one"
+        if self.attempt.outcome is Outcome.SUCCEEDED:
+            return f"{self.target.address} held the same bytes already"
+        return f"the attempt made nothing: {self.attempt.outcome}"
 
 
 @dataclass(frozen=True)

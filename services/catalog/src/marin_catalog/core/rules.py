@@ -9,7 +9,7 @@
     PENDING --cancel--> CANCELLED           FAILED, CANCELLED --reset--> PENDING
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from marin_catalog.core.errors import LeaseLost
 from marin_catalog.core.events import artifact_event, build_event
@@ -24,10 +24,11 @@ from marin_catalog.core.model import (
     Outcome,
     Progress,
     Request,
+    RetryPolicy,
     State,
 )
 
-DEFAULT_MAX_ATTEMPTS = 3
+PREEMPTED = "PREEMPTED"
 
 
 def register(build: Build, request: Request | None) -> Change:
@@ -40,12 +41,13 @@ def remember(request: Request) -> Change:
     return Change(request=request)
 
 
-def reset(build: Build, request: Request | None, max_attempts: int, now: int) -> Change:
-    """Sets a failed or cancelled build back to PENDING with fresh attempts. Numbers and epochs go on growing."""
+def reset(build: Build, request: Request | None, retry: RetryPolicy, now: int) -> Change:
+    """Sets an ended build back to PENDING with fresh attempts. Numbers and epochs go on growing."""
     pending = replace(
         _settled(build, State.PENDING, None, now),
         attempts_used=0,
-        max_attempts=max_attempts,
+        preemptions=0,
+        retry=retry,
         cancel_reason="",
     )
     return Change(events=(build_event("requeued", pending, now),), build=pending, request=request)
@@ -62,6 +64,7 @@ def claim(build: Build, holder: str, host: str, ttl: int, request_id: str, now: 
         lease_holder=holder,
         lease_ttl=ttl,
         lease_expire=now + ttl,
+        not_before=0,
         error=None,
         progress=None,
         uri="",
@@ -94,8 +97,13 @@ def heartbeat(build: Build, attempt: Attempt | None, ttl: int, progress: Progres
     )
 
 
+def may_replace(build: Build, current: Artifact) -> bool:
+    """Whether the build's artifact may take the address from ``current``: a mutable version, or somebody said so."""
+    return build.target.mutable or build.supersedes == current.content_digest
+
+
 def commit(build: Build, attempt: Attempt, artifact: Artifact, manifest: Manifest, current: Artifact | None) -> Change:
-    """Makes the artifact exist, in place of ``current`` if its version is mutable.
+    """Makes the artifact exist, in place of ``current`` if it may be replaced.
 
     An immutable address that holds the same bytes already (it was adopted meanwhile) is left as it is.
     """
@@ -104,8 +112,8 @@ def commit(build: Build, attempt: Attempt, artifact: Artifact, manifest: Manifes
         _settled(build, State.SUCCEEDED, None, now), uri=artifact.uri, content_digest=artifact.content_digest
     )
     ended = replace(attempt, outcome=Outcome.SUCCEEDED, uri=artifact.uri, end_time=now)
-    if current and not build.target.mutable:
-        return Change(events=(artifact_event("adopted", current, now),), build=done, attempt=ended)
+    if current and not may_replace(build, current):
+        return Change(events=(build_event("succeeded", done, now),), build=done, attempt=ended)
     return Change(
         events=(artifact_event("committed", artifact, now),),
         build=done,
@@ -116,21 +124,39 @@ def commit(build: Build, attempt: Attempt, artifact: Artifact, manifest: Manifes
     )
 
 
-def fail(
-    build: Build, attempt: Attempt, failure: Failure, retryable: bool, cancelled: bool, log_tail: str, now: int
-) -> Change:
-    """Ends an attempt on its holder's word."""
-    outcome = Outcome.CANCELLED if cancelled else Outcome.FAILED
-    ended = replace(attempt, outcome=outcome, error=failure, log_tail=log_tail, end_time=now)
+@dataclass(frozen=True)
+class Ending:
+    """What the holder of a lease says about an attempt that made nothing."""
+
+    failure: Failure
+    retryable: bool
+    cancelled: bool = False
+    log_tail: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.cancelled:
+            return Outcome.CANCELLED
+        return Outcome.PREEMPTED if self.retryable and self.failure.reason == PREEMPTED else Outcome.FAILED
+
+
+def fail(build: Build, attempt: Attempt, ending: Ending, jitter: float, now: int) -> Change:
+    """Ends an attempt on its holder's word. ``jitter`` from [0, 1) goes into the wait before the next one."""
+    failure, retryable, cancelled = ending.failure, ending.retryable, ending.cancelled
+    ended = replace(attempt, outcome=ending.outcome, error=failure, log_tail=ending.log_tail, end_time=now)
     if cancelled or (build.cancel_requested and retryable):
         return _ended(build, ended, State.CANCELLED, _cancelled(build), now)
     if not retryable:
         return _ended(build, ended, State.FAILED, failure, now)
-    if build.attempts_used >= build.max_attempts:
-        used = f"{build.attempts_used} of {build.max_attempts}"
+    if ending.outcome is Outcome.PREEMPTED:
+        spared = replace(build, attempts_used=build.attempts_used - 1, preemptions=build.preemptions + 1)
+        wait = build.retry.wait(spared.preemptions, jitter)
+        return _ended(spared, ended, State.PENDING, failure, now, wait)
+    if build.attempts_used >= build.retry.max_attempts:
+        used = f"{build.attempts_used} of {build.retry.max_attempts}"
         final = replace(failure, metadata={**failure.metadata, "attempts": used})
         return _ended(build, ended, State.FAILED, final, now)
-    return _ended(build, ended, State.PENDING, failure, now)
+    return _ended(build, ended, State.PENDING, failure, now, build.retry.wait(build.attempts_used, jitter))
 
 
 def expired(build: Build, now: int, since: int) -> bool:
@@ -139,6 +165,14 @@ def expired(build: Build, now: int, since: int) -> bool:
     if build.state is not State.RUNNING or build.lease_expire is None:
         return False
     return now >= max(build.lease_expire, since + build.lease_ttl)
+
+
+def shorten(build: Build, now: int) -> Change | None:
+    """A lease that ends later than its TTL from now was given before the clock was put back: it gets one TTL from now.
+    None if the lease is as it should be."""
+    if build.lease_expire is None or build.lease_expire <= now + build.lease_ttl:
+        return None
+    return Change(build=replace(build, lease_expire=now + build.lease_ttl))
 
 
 def expire(build: Build, attempt: Attempt, now: int) -> Change:
@@ -153,11 +187,11 @@ def expire(build: Build, attempt: Attempt, now: int) -> Change:
     ended = replace(attempt, outcome=Outcome.LOST, error=silent, end_time=now)
     if build.cancel_requested:
         return _ended(build, ended, State.CANCELLED, _cancelled(build), now)
-    if build.attempts_used >= build.max_attempts:
+    if build.attempts_used >= build.retry.max_attempts:
         final = replace(
             silent,
             reason="ATTEMPTS_EXHAUSTED",
-            message=f"{silent.message}; {build.attempts_used} of {build.max_attempts} attempts are used",
+            message=f"{silent.message}; {build.attempts_used} of {build.retry.max_attempts} attempts are used",
             hint=f"see why the workers on {attempt.host} died (out of memory?), then run again",
         )
         return _ended(build, ended, State.FAILED, final, now)
@@ -193,6 +227,7 @@ def _settled(build: Build, state: State, error: Failure | None, now: int) -> Bui
         lease_holder="",
         lease_ttl=0,
         lease_expire=None,
+        not_before=0,
         cancel_requested=False,
         update_time=now,
         end_time=now if state.terminal else None,
@@ -202,6 +237,7 @@ def _settled(build: Build, state: State, error: Failure | None, now: int) -> Bui
 _VERB = {State.PENDING: "requeued", State.FAILED: "failed", State.CANCELLED: "cancelled"}
 
 
-def _ended(build: Build, attempt: Attempt, state: State, error: Failure, now: int) -> Change:
-    settled = _settled(build, state, error, now)
+def _ended(build: Build, attempt: Attempt, state: State, error: Failure, now: int, wait: int = 0) -> Change:
+    """``wait``: microseconds before a build that is pending again may be claimed."""
+    settled = replace(_settled(build, state, error, now), not_before=now + wait if wait else 0)
     return Change(events=(build_event(_VERB[state], settled, now),), build=settled, attempt=attempt)

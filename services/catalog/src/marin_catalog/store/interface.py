@@ -3,7 +3,19 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from marin_catalog.core.model import Artifact, Attempt, Build, Change, Event, Manifest, Request, Run, State, Target
+from marin_catalog.core.model import (
+    Artifact,
+    Attempt,
+    Build,
+    Change,
+    Event,
+    Manifest,
+    Request,
+    Run,
+    State,
+    Target,
+    Unreferenced,
+)
 
 
 class Store(Protocol):
@@ -30,8 +42,13 @@ class Store(Protocol):
         """Newest first, with sequence below ``before``. Empty ``kinds`` or ``states`` stand for all."""
         ...
 
-    async def next_pending(self, kinds: Sequence[str]) -> Build | None:
-        """The oldest pending build of these kinds."""
+    async def next_pending(self, kinds: Sequence[str], now: int) -> Build | None:
+        """The oldest pending build of these kinds whose ``not_before`` has come, or is further away than its policy's
+        longest wait: that one was set before the clock was put back."""
+        ...
+
+    async def next_ready_time(self, kinds: Sequence[str]) -> int | None:
+        """The least ``not_before`` of the pending builds of these kinds."""
         ...
 
     async def leased(self) -> list[Build]:
@@ -60,6 +77,15 @@ class Store(Protocol):
         """The oldest one that its address still holds."""
         ...
 
+    async def newest_artifact(self, project: str, name: str, mutable: bool) -> Artifact | None:
+        """The newest that an address of this name holds; those of mutable versions count if ``mutable``."""
+        ...
+
+    async def unreferenced(self, project: str) -> list[Unreferenced]:
+        """Ended attempts whose directory is not that of an artifact that its address holds or something was made from.
+        Oldest first."""
+        ...
+
     async def artifacts(self, project: str, kinds: Sequence[str], before: int | None, limit: int) -> list[Artifact]:
         """What addresses hold now, newest first, with sequence below ``before``."""
         ...
@@ -86,8 +112,12 @@ class Store(Protocol):
         """Sequence number of the last event known to be on the bus."""
         ...
 
-    async def mark_published(self, sequence: int) -> None:
-        """Moves the mark forward; never back."""
+    async def mark_published(self, sequence: int, since: int) -> bool:
+        """Moves the mark forward from ``since``; returns False, and changes nothing, if it is somewhere else by now."""
+        ...
+
+    async def rewind_published(self, sequence: int) -> None:
+        """Moves the mark back: what comes after it counts as not published. Never forward."""
         ...
 
     async def close(self) -> None: ...

@@ -6,7 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from marin_catalog.core.errors import Conflict
-from marin_catalog.core.model import Artifact, Attempt, Build, Change, Event, Manifest, Request, Run, State, Target
+from marin_catalog.core.model import (
+    Artifact,
+    Attempt,
+    Build,
+    Change,
+    Event,
+    Manifest,
+    Outcome,
+    Request,
+    Run,
+    State,
+    Target,
+    Unreferenced,
+)
 
 
 class MemoryStore:
@@ -86,9 +99,15 @@ class MemoryStore:
             limit,
         )
 
-    async def next_pending(self, kinds: Sequence[str]) -> Build | None:
-        pending = (b for b in self._builds.values() if b.state is State.PENDING and b.kind in kinds)
-        return min(pending, key=lambda b: b.sequence, default=None)
+    async def next_pending(self, kinds: Sequence[str], now: int) -> Build | None:
+        ready = (b for b in self._pending(kinds) if not now < b.not_before <= now + b.retry.backoff_max)
+        return min(ready, key=lambda b: b.sequence, default=None)
+
+    async def next_ready_time(self, kinds: Sequence[str]) -> int | None:
+        return min((b.not_before for b in self._pending(kinds)), default=None)
+
+    def _pending(self, kinds: Sequence[str]) -> list[Build]:
+        return [b for b in self._builds.values() if b.state is State.PENDING and b.kind in kinds]
 
     async def leased(self) -> list[Build]:
         running = (b for b in self._builds.values() if b.state is State.RUNNING)
@@ -118,6 +137,25 @@ class MemoryStore:
     async def artifact_by_key(self, project: str, build_key: str) -> Artifact | None:
         found = (a for a in self._held() if a.target.project == project and a.build_key == build_key)
         return min(found, key=lambda a: a.sequence, default=None)
+
+    async def newest_artifact(self, project: str, name: str, mutable: bool) -> Artifact | None:
+        found = (
+            a
+            for a in self._held()
+            if (a.target.project, a.target.name) == (project, name) and (mutable or not a.target.mutable)
+        )
+        return max(found, key=lambda a: a.sequence, default=None)
+
+    async def unreferenced(self, project: str) -> list[Unreferenced]:
+        inputs = {i.artifact for a in self._artifacts.values() for i in a.inputs}
+        needed = {a.uri for s, a in self._artifacts.items() if s in inputs} | {a.uri for a in self._held()}
+        committed = {a.uri for a in self._artifacts.values()}
+        found = []
+        for a in sorted(self._attempts.values(), key=lambda a: (a.end_time or 0, a.build_id, a.epoch)):
+            b = self._builds[a.build_id]
+            if b.target.project == project and a.outcome is not Outcome.RUNNING and a.uri and a.uri not in needed:
+                found.append(Unreferenced(a, b.kind, b.target, a.uri in committed))
+        return found
 
     async def artifacts(self, project: str, kinds: Sequence[str], before: int | None, limit: int) -> list[Artifact]:
         held = (a for a in self._held() if a.target.project == project and a.kind in (kinds or (a.kind,)))
@@ -161,8 +199,14 @@ class MemoryStore:
     async def published(self) -> int:
         return self._published
 
-    async def mark_published(self, sequence: int) -> None:
+    async def mark_published(self, sequence: int, since: int) -> bool:
+        if self._published != since:
+            return False
         self._published = max(self._published, sequence)
+        return True
+
+    async def rewind_published(self, sequence: int) -> None:
+        self._published = min(self._published, sequence)
 
     async def close(self) -> None:
         return None

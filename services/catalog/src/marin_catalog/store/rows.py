@@ -18,15 +18,17 @@ from marin_catalog.core.model import (
     Outcome,
     Progress,
     Request,
+    RetryPolicy,
     Run,
     State,
     Target,
+    Unreferenced,
 )
 
 
 def build_row(b: Build) -> dict[str, Any]:
     row = _plain(b)
-    row |= _target(row.pop("target")) | {
+    row |= _target(row.pop("target")) | _plain(row.pop("retry")) | {
         "slot": b.slot,
         "spec": _dumps(b.spec),
         "inputs": _inputs(b.inputs),
@@ -41,6 +43,7 @@ def build_of(row: Row) -> Build:
     r = dict(row._mapping)
     del r["slot"]
     r |= {
+        "retry": RetryPolicy(r.pop("max_attempts"), r.pop("backoff_base"), r.pop("backoff_max")),
         "target": Target(r.pop("project"), r.pop("name"), r.pop("version")),
         "spec": json.loads(r["spec"]),
         "inputs": _inputs_of(r["inputs"]),
@@ -56,17 +59,27 @@ def attempt_row(a: Attempt) -> dict[str, Any]:
         "request_id": a.request_id or None,
         "outcome": a.outcome.value,
         "error": _dumps(vars(a.error)) if a.error else None,
+        "facts": _dumps(a.facts),
     }
 
 
 def attempt_of(row: Row) -> Attempt:
-    r = dict(row._mapping)
+    r = {name: row._mapping[name] for name in _ATTEMPT_COLUMNS}
     r |= {
         "request_id": r["request_id"] or "",
         "outcome": Outcome(r["outcome"]),
         "error": Failure(**json.loads(r["error"])) if r["error"] else None,
+        "facts": json.loads(r["facts"]),
     }
     return Attempt(**r)
+
+
+_ATTEMPT_COLUMNS = [f.name for f in fields(Attempt)]
+
+
+def unreferenced_of(row: Row) -> Unreferenced:
+    target = Target(row.of_project, row.of_name, row.of_version)
+    return Unreferenced(attempt_of(row), row.of_kind, target, bool(row.overwritten))
 
 
 def artifact_row(a: Artifact) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from marin_catalog.core.errors import StoreError
 from marin_catalog.store.database import Database
 
-HEAD = "0001"
+HEAD = "0002"
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 7_001
 

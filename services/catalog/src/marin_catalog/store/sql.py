@@ -4,11 +4,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, bindparam, func, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from marin_catalog.core.errors import Conflict
-from marin_catalog.core.model import Artifact, Attempt, Build, Change, Event, Manifest, Request, Run, State, Target
+from marin_catalog.core.model import (
+    Artifact,
+    Attempt,
+    Build,
+    Change,
+    Event,
+    Manifest,
+    Outcome,
+    Request,
+    Run,
+    State,
+    Target,
+    Unreferenced,
+)
 from marin_catalog.store import rows
 from marin_catalog.store.database import Database
 from marin_catalog.store.tables import (
@@ -60,9 +86,14 @@ class SqlStore:
             wanted = wanted.where(BUILDS.c.state.in_([s.value for s in states]))
         return await self._all(_page(wanted, BUILDS, kinds, before, limit), rows.build_of)
 
-    async def next_pending(self, kinds: Sequence[str]) -> Build | None:
-        pending = select(BUILDS).where(BUILDS.c.state == State.PENDING.value, BUILDS.c.kind.in_(kinds))
-        return await self._first(pending.order_by(BUILDS.c.sequence), rows.build_of)
+    async def next_pending(self, kinds: Sequence[str], now: int) -> Build | None:
+        clock_was_put_back = BUILDS.c.not_before > now + BUILDS.c.backoff_max
+        ready = select(BUILDS).where(*_pending(kinds), or_(BUILDS.c.not_before <= now, clock_was_put_back))
+        return await self._first(ready.order_by(BUILDS.c.sequence), rows.build_of)
+
+    async def next_ready_time(self, kinds: Sequence[str]) -> int | None:
+        soonest = select(func.min(BUILDS.c.not_before).label("time")).where(*_pending(kinds))
+        return await self._first(soonest, lambda row: row.time)
 
     async def leased(self) -> list[Build]:
         running = select(BUILDS).where(BUILDS.c.state == State.RUNNING.value)
@@ -97,6 +128,31 @@ class SqlStore:
             ARTIFACTS.c.project == project, ARTIFACTS.c.build_key == build_key, ARTIFACTS.c.held.is_not(None)
         )
         return await self._first(held.order_by(ARTIFACTS.c.sequence), rows.artifact_of)
+
+    async def newest_artifact(self, project: str, name: str, mutable: bool) -> Artifact | None:
+        held = select(ARTIFACTS).where(
+            ARTIFACTS.c.project == project, ARTIFACTS.c.name == name, ARTIFACTS.c.held.is_not(None)
+        )
+        if not mutable:
+            held = held.where(ARTIFACTS.c.version != "dev", ARTIFACTS.c.version.not_like("%-dev"))
+        return await self._first(held.order_by(ARTIFACTS.c.sequence.desc()), rows.artifact_of)
+
+    async def unreferenced(self, project: str) -> list[Unreferenced]:
+        own = ARTIFACTS.c.uri == ATTEMPTS.c.uri
+        made_from = exists().where(EDGES.c.input == ARTIFACTS.c.sequence)
+        needed = exists().where(own, or_(ARTIFACTS.c.held.is_not(None), made_from))
+        ended = (
+            select(
+                ATTEMPTS,
+                *(BUILDS.c[c].label(f"of_{c}") for c in ("kind", "project", "name", "version")),
+                exists().where(own).label("overwritten"),
+            )
+            .join(BUILDS, BUILDS.c.id == ATTEMPTS.c.build_id)
+            .where(BUILDS.c.project == project, ATTEMPTS.c.outcome != Outcome.RUNNING.value, ATTEMPTS.c.uri != "")
+            .where(~needed)
+            .order_by(ATTEMPTS.c.end_time, ATTEMPTS.c.build_id, ATTEMPTS.c.epoch)
+        )
+        return await self._all(ended, rows.unreferenced_of)
 
     async def artifacts(self, project: str, kinds: Sequence[str], before: int | None, limit: int) -> list[Artifact]:
         held = select(ARTIFACTS).where(ARTIFACTS.c.project == project, ARTIFACTS.c.held.is_not(None))
@@ -144,9 +200,19 @@ class SqlStore:
         mark = select(COUNTERS.c.value).where(COUNTERS.c.name == "published")
         return await self._first(mark, lambda row: row.value)
 
-    async def mark_published(self, sequence: int) -> None:
-        forward = update(COUNTERS).where(COUNTERS.c.name == "published", COUNTERS.c.value < sequence)
-        await self._database.write(lambda c: c.execute(forward.values(value=sequence)))
+    async def mark_published(self, sequence: int, since: int) -> bool:
+        mark = update(COUNTERS).where(COUNTERS.c.name == "published", COUNTERS.c.value == since)
+        return await self._database.write(
+            lambda c: c.execute(mark.values(value=max(sequence, since))).rowcount == 1
+        )
+
+    async def rewind_published(self, sequence: int) -> None:
+        back = update(COUNTERS).where(COUNTERS.c.name == "published", COUNTERS.c.value > sequence)
+        await self._database.write(lambda c: c.execute(back.values(value=sequence)))
+
+
+def _pending(kinds: Sequence[str]) -> tuple[ColumnElement[bool], ...]:
+    return BUILDS.c.state == State.PENDING.value, BUILDS.c.kind.in_(kinds)
 
 
 def _page(wanted: Select, table: Table, kinds: Sequence[str], before: int | None, limit: int) -> Select:

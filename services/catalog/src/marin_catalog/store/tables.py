@@ -53,6 +53,11 @@ BUILDS = Table(
     Column("create_time", BigInteger, nullable=False),
     Column("update_time", BigInteger, nullable=False),
     Column("end_time", BigInteger, nullable=True),
+    Column("backoff_base", BigInteger, nullable=False, server_default="0"),
+    Column("backoff_max", BigInteger, nullable=False, server_default="0"),
+    Column("not_before", BigInteger, nullable=False, server_default="0"),
+    Column("preemptions", Integer, nullable=False, server_default="0"),
+    Column("supersedes", String, nullable=False, server_default=""),
     Index("uq_builds_slot", "slot", unique=True),
     Index("ix_builds_state", "state", "kind", "sequence"),
     Index("ix_builds_project", "project", "sequence"),
@@ -82,6 +87,7 @@ ATTEMPTS = Table(
     Column("log_tail", Text, nullable=False),
     Column("start_time", BigInteger, nullable=False),
     Column("end_time", BigInteger, nullable=True),
+    Column("facts", Text, nullable=False, server_default="{}"),
     PrimaryKeyConstraint("build_id", "epoch"),
     Index("uq_attempts_request", "request_id", unique=True),
 )
@@ -114,6 +120,8 @@ ARTIFACTS = Table(
     Index("ix_artifacts_key", "project", "build_key"),
     Index("ix_artifacts_project", "project", "sequence"),
     Index("ix_artifacts_build", "build_id", "attempt"),
+    Index("ix_artifacts_name", "project", "name", "sequence"),
+    Index("ix_artifacts_uri", "uri"),
 )
 
 # One row for each pair of an artifact and one that it was made from.

@@ -41,7 +41,7 @@ def train_tokenizer(job: Job) -> dict[str, Any]:
             reason="CORPUS_TOO_SMALL",
         )
     tokenizer = _wrap(bpe, settings)
-    _check_template(tokenizer)
+    check_template(tokenizer)
     tokenizer.save_pretrained(job.out / "tokenizer")
     job.log(f"trained a vocabulary of {size} on {count} documents")
     return {"summary": {"vocab_size": size, "documents": count}, "headline": f"{size} entries from {count} documents"}
@@ -74,8 +74,11 @@ def _wrap(bpe: Tokenizer, settings: TokenizerSettings) -> PreTrainedTokenizerFas
     return tokenizer
 
 
-def _check_template(tokenizer: PreTrainedTokenizerFast) -> None:
-    """A template that does not render, or that marks nothing, would only show hours later, in fine-tuning."""
+def check_template(tokenizer: PreTrainedTokenizerFast) -> None:
+    """Raises :class:`EngineError` for a template that does not render, or that marks nothing as the assistant's.
+
+    Either would only show hours later, in fine-tuning.
+    """
     chat = [{"role": "user", "content": "2 + 2?"}, {"role": "assistant", "content": "4"}]
     try:
         encoded = tokenizer.apply_chat_template(chat, return_dict=True, return_assistant_tokens_mask=True)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,9 +27,9 @@ class Conversation:
 
 def read_conversations(root: Path, tokenizer: Path) -> list[Conversation]:
     """All conversations in file order. Raises :class:`EngineError` naming file and line of what cannot be used."""
-    special = [
-        t.content for t in Tokenizer.from_file(str(tokenizer / "tokenizer.json")).get_added_tokens_decoder().values()
-    ]
+    added = Tokenizer.from_file(str(tokenizer / "tokenizer.json")).get_added_tokens_decoder().values()
+    # One expression, since a padded tokenizer has hundreds. (?!) is what no text holds.
+    special = re.compile("|".join(re.escape(t.content) for t in added) or "(?!)")
     shards = sorted((root / "conversations").glob("part-*.jsonl.gz"))
     found = [c for shard in shards for c in _read_shard(shard)]
     if not found:
@@ -120,7 +121,7 @@ def _read_shard(shard: Path) -> Iterator[Conversation]:
         ) from e
 
 
-def _check(conversation: Conversation, special: list[str]) -> None:
+def _check(conversation: Conversation, special: re.Pattern[str]) -> None:
     messages = conversation.messages
     if not isinstance(messages, list) or not all(
         isinstance(m, dict) and isinstance(m.get("role"), str) and isinstance(m.get("content"), str) for m in messages
@@ -137,10 +138,9 @@ def _check(conversation: Conversation, special: list[str]) -> None:
             reason="ALL_ZERO_MASK",
         )
     for message in messages:
-        for token in special:
-            if token in message["content"]:
-                raise EngineError(
-                    f"{conversation.where}: a message contains the special token {token}, which would forge a turn",
-                    hint="remove or escape it when the conversations are converted",
-                    reason="SPECIAL_TOKEN_IN_TEXT",
-                )
+        if found := special.search(message["content"]):
+            raise EngineError(
+                f"{conversation.where}: a message contains the special token {found[0]}, which would forge a turn",
+                hint="remove or escape it when the conversations are converted",
+                reason="SPECIAL_TOKEN_IN_TEXT",
+            )

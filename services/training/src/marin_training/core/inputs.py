@@ -107,20 +107,6 @@ def init_checkpoint(job: Job) -> InitCheckpoint:
     return InitCheckpoint(path, _FAMILIES[config["model_type"]], longest, config["vocab_size"])
 
 
-def check_vocab(model_size: int, tokenizer: Path, what: str) -> int:
-    """Returns the tokenizer's size. Raises :class:`EngineError` if ``model_size`` (0: any) is another one."""
-    size = Tokenizer.from_file(str(tokenizer / "tokenizer.json")).get_vocab_size()
-    if model_size and model_size != size:
-        raise EngineError(
-            f"{what} has a vocabulary of {model_size}, and the tokenizer one of {size}",
-            hint=f"set model.vocab_size to {size} or leave it 0, or use the tokenizer that the model was made for",
-            reason="VOCAB_MISMATCH",
-            model_vocab=str(model_size),
-            tokenizer_vocab=str(size),
-        )
-    return size
-
-
 def stage_tokenizer(source: Path, target: Path, chat_template: str = "") -> Path:
     """Copies the tokenizer's files, with another chat template if one is given."""
     shutil.rmtree(target, ignore_errors=True)

@@ -9,9 +9,10 @@ from marin_chassis.engine import Job, write_json
 from marin_training.core.config import sft_config
 from marin_training.core.conversations import encode, read_conversations, supervision
 from marin_training.core.export import finish
-from marin_training.core.inputs import check_vocab, init_checkpoint, stage_tokenizer, token_ids
+from marin_training.core.inputs import init_checkpoint, stage_tokenizer, token_ids
 from marin_training.core.recorder import Recorder
 from marin_training.core.spec import require_generation_block
+from marin_training.core.vocabulary import check_vocab, pad_tokenizer
 
 
 def sft(job: Job) -> dict[str, Any]:
@@ -21,8 +22,9 @@ def sft(job: Job) -> dict[str, Any]:
     exact, it is the part of a checkpoint artifact that its digest covers, and every kind of checkpoint has it.
     """
     init = init_checkpoint(job)
-    vocab_size = check_vocab(init.vocab_size, init.path, "the checkpoint")
+    vocab_size = check_vocab(init.vocab_size, init.path, "the checkpoint", job.spec["pad_tokenizer_to_match_model"])
     tokenizer = stage_tokenizer(init.path, job.scratch / "tokenizer", job.spec["chat_template"])
+    pad_tokenizer(tokenizer, vocab_size)
     require_generation_block(job.spec, _template(tokenizer))
     eos_ids = token_ids(tokenizer, job.spec["generation_eos_tokens"])
     conversations = read_conversations(job.input("conversations").path, tokenizer)

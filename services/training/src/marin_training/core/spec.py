@@ -32,6 +32,12 @@ def check_pretrain(spec: Mapping[str, Any], roles: Mapping[str, str]) -> None:
             "set model.head_dim, or choose a multiple",
             "BAD_SHAPE",
         )
+    if spec["pad_tokenizer_to_match_model"] and not model["vocab_size"]:
+        raise _invalid(
+            "pad_tokenizer_to_match_model is set, and model.vocab_size does not say up to what size",
+            "set model.vocab_size, or leave the tokenizer as it is",
+            "NO_VOCAB_SIZE",
+        )
     _check_run(spec)
     if spec["seq_len"] > model["max_seq_len"]:
         raise _invalid(

@@ -15,6 +15,9 @@ def is_mutable(version: str) -> bool:
     return version == "dev" or version.endswith("-dev")
 
 
+ALIASES = ("latest", "final")
+
+
 def spec_of(node: wf.Node) -> Message:
     """The node's spec message."""
     return getattr(node, KINDS[node.kind].spec_field)
@@ -62,6 +65,12 @@ def _check_node(node: wf.Node, nodes: dict[str, wf.Node]) -> None:
         )
     if not (node.target.name and node.target.version):
         raise _bad(f"node '{node.id}' has no name@version to commit to", "set target.name and target.version", "NO_TARGET")
+    if node.target.version in ALIASES:
+        raise _bad(
+            f"node '{node.id}' would commit to '{node.target.version}', which is an alias for the newest version",
+            "give it a version of its own; aliases are for inputs",
+            "ALIAS_TARGET",
+        )
     for i in node.inputs:
         if not i.WhichOneof("source"):
             raise _bad(f"input '{i.role}' of node '{node.id}' has no source", "name a node or an address", "NO_SOURCE")

@@ -21,16 +21,23 @@ class CatalogView(Protocol):
     async def identity_of(self, artifact: Artifact, spec_type: type) -> tuple[dict[str, Any], dict[str, str]]: ...
 
 
-async def plan(graph: wf.Graph, catalog: CatalogView) -> list[wf.PlannedNode]:
+NO_OPTIONS = wf.RunOptions()
+
+
+async def plan(graph: wf.Graph, catalog: CatalogView, options: wf.RunOptions = NO_OPTIONS) -> list[wf.PlannedNode]:
     """One decision for each node, in topological order. Raises EngineError for a graph that is not well formed."""
     decided: dict[str, wf.PlannedNode] = {}
     for node in topological(graph):
-        decided[node.id] = await decide(graph.project, node, decided, catalog)
+        decided[node.id] = await decide(graph.project, node, decided, catalog, options)
     return list(decided.values())
 
 
 async def decide(
-    project: str, node: wf.Node, decided: dict[str, wf.PlannedNode], catalog: CatalogView
+    project: str,
+    node: wf.Node,
+    decided: dict[str, wf.PlannedNode],
+    catalog: CatalogView,
+    options: wf.RunOptions = NO_OPTIONS,
 ) -> wf.PlannedNode:
     """The decision about one node whose dependencies are decided."""
     result = wf.PlannedNode(node_id=node.id)
@@ -57,10 +64,16 @@ async def decide(
         result.action = wf.PLAN_ACTION_RUN
         result.reason = f"after {', '.join(dict.fromkeys(waits))}"
         return result
-    return await with_inputs(project, node, digests, catalog)
+    return await with_inputs(project, node, digests, catalog, options)
 
 
-async def with_inputs(project: str, node: wf.Node, digests: dict[str, str], catalog: CatalogView) -> wf.PlannedNode:
+async def with_inputs(
+    project: str,
+    node: wf.Node,
+    digests: dict[str, str],
+    catalog: CatalogView,
+    options: wf.RunOptions = NO_OPTIONS,
+) -> wf.PlannedNode:
     """The decision about one node all of whose inputs are committed with these digests (role -> digest)."""
     key = build_key(node.kind, spec_of(node), digests)
     result = wf.PlannedNode(node_id=node.id, build_key=key)
@@ -69,22 +82,35 @@ async def with_inputs(project: str, node: wf.Node, digests: dict[str, str], cata
         return result
     artifact = await catalog.artifact(project, node.target.name, node.target.version)
     if artifact is None:
-        artifact = await catalog.find(project, key)
-        if artifact is None:
-            result.action, result.reason = wf.PLAN_ACTION_RUN, "not built yet"
-        else:
-            result.action = wf.PLAN_ACTION_ADOPT
-            result.reason = f"same build as {artifact.target.name}@{artifact.target.version}"
-            result.artifact.CopyFrom(artifact)
+        await _make(result, project, catalog, options, "not built yet")
         return result
     result.artifact.CopyFrom(artifact)
     if artifact.build_key == key:
         result.action, result.reason = wf.PLAN_ACTION_CACHED, "committed with this build key"
         return result
-    result.action = wf.PLAN_ACTION_DRIFT
     result.diff.extend(await _diff(node, digests, artifact, catalog))
-    result.reason = f"committed with another build key ({artifact.build_key[:12]}, asked {key[:12]})"
+    if options.on_drift == wf.DRIFT_POLICY_SERVE:
+        result.action, result.reason = wf.PLAN_ACTION_CACHED, "drifted, and served as it is (--on-drift=serve)"
+    elif options.on_drift == wf.DRIFT_POLICY_REBUILD:
+        await _make(result, project, catalog, options, f"drifted: takes the place of {artifact.content_digest[7:19]}")
+    else:
+        result.action = wf.PLAN_ACTION_DRIFT
+        result.reason = f"committed with another build key ({artifact.build_key[:12]}, asked {key[:12]})"
     return result
+
+
+async def _make(
+    result: wf.PlannedNode, project: str, catalog: CatalogView, options: wf.RunOptions, reason: str
+) -> None:
+    """Adopts the same build from another address, or runs."""
+    same = await catalog.find(project, result.build_key)
+    source = f"{same.target.name}@{same.target.version}" if same else ""
+    if same and not options.fresh:
+        result.action, result.reason = wf.PLAN_ACTION_ADOPT, f"same build as {source}"
+        result.artifact.CopyFrom(same)
+    else:
+        result.action = wf.PLAN_ACTION_RUN
+        result.reason = f"{reason}, though {source} is the same build (--fresh)" if same else reason
 
 
 async def _diff(node: wf.Node, digests: dict[str, str], artifact: Artifact, catalog: CatalogView) -> list[str]:

@@ -31,9 +31,9 @@ class Actions(CatalogView, Protocol):
     async def cancel_job(self, node: wf.Node, job_id: str, reason: str) -> None: ...
 
 
-def new_run(run_id: str, graph: wf.Graph) -> wf.Run:
+def new_run(run_id: str, graph: wf.Graph, options: wf.RunOptions | None = None) -> wf.Run:
     """A run with every node waiting. Raises EngineError for a graph that is not well formed."""
-    run = wf.Run(id=run_id, graph=graph, state=wf.RUN_STATE_RUNNING, create_time=_now())
+    run = wf.Run(id=run_id, graph=graph, state=wf.RUN_STATE_RUNNING, create_time=_now(), options=options)
     for node in topological(graph):
         run.nodes.add(node_id=node.id, state=wf.NODE_STATE_WAITING)
     return run
@@ -107,10 +107,13 @@ async def _start(
                 content_digest=source.content_digest,
             )
         )
-    decision = await with_inputs(run.graph.project, node, {i.role: i.content_digest for i in inputs}, actions)
+    digests = {i.role: i.content_digest for i in inputs}
+    decision = await with_inputs(run.graph.project, node, digests, actions, run.options)
+    if run.options.on_drift == wf.DRIFT_POLICY_REBUILD:
+        node = await _superseding(run, node, decision, actions)
     status.reason = ""
     if decision.action == wf.PLAN_ACTION_CACHED:
-        status.state = wf.NODE_STATE_CACHED
+        status.state, status.reason = wf.NODE_STATE_CACHED, decision.reason if decision.diff else ""
         status.artifact.CopyFrom(decision.artifact)
     elif decision.action == wf.PLAN_ACTION_ADOPT:
         status.artifact.CopyFrom(await actions.adopt(decision.artifact, node.target))
@@ -120,6 +123,17 @@ async def _start(
     else:
         status.job.CopyFrom(await actions.create_job(node, inputs, f"{run.id}/{node.id}"))
         status.state = wf.NODE_STATE_RUNNING
+
+
+async def _superseding(run: wf.Run, node: wf.Node, decision: wf.PlannedNode, actions: Actions) -> wf.Node:
+    """The node with leave to take its address from what it holds now, if that is another build."""
+    held = await actions.artifact(run.graph.project, node.target.name, node.target.version)
+    if held is None or held.build_key == decision.build_key:
+        return node
+    allowed = wf.Node()
+    allowed.CopyFrom(node)
+    allowed.target.supersedes = held.content_digest
+    return allowed
 
 
 async def _follow(run: wf.Run, node: wf.Node, status: wf.NodeStatus, actions: Actions) -> None:
@@ -147,7 +161,7 @@ def drift_error(drifted: list[wf.PlannedNode]) -> EngineError:
     more = f" (and {len(drifted) - 1} more)" if len(drifted) > 1 else ""
     return EngineError(
         f"{address}{more} is committed with another build key; what differs: {'; '.join(first.diff[:20])}",
-        hint="give it another version (--version), or undo the change",
+        hint="give it another version (--version), undo the change, or decide with --on-drift=serve|rebuild",
         reason="DRIFT",
         code="FAILED_PRECONDITION",
         node=first.node_id,

@@ -25,7 +25,7 @@ LINEAGE_DIRECTION_UP: LineageDirection
 LINEAGE_DIRECTION_DOWN: LineageDirection
 
 class RegisterBuildRequest(_message.Message):
-    __slots__ = ("request_id", "kind", "target", "build_key", "spec", "inputs", "max_attempts")
+    __slots__ = ("request_id", "kind", "target", "build_key", "spec", "inputs", "max_attempts", "retry")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,7 @@ class RegisterBuildRequest(_message.Message):
     SPEC_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
     MAX_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    RETRY_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     kind: str
     target: _artifact_pb2.ArtifactTarget
@@ -40,7 +41,8 @@ class RegisterBuildRequest(_message.Message):
     spec: _struct_pb2.Struct
     inputs: _containers.RepeatedCompositeFieldContainer[_artifact_pb2.InputRef]
     max_attempts: int
-    def __init__(self, request_id: _Optional[str] = ..., kind: _Optional[str] = ..., target: _Optional[_Union[_artifact_pb2.ArtifactTarget, _Mapping]] = ..., build_key: _Optional[str] = ..., spec: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., inputs: _Optional[_Iterable[_Union[_artifact_pb2.InputRef, _Mapping]]] = ..., max_attempts: _Optional[int] = ...) -> None: ...
+    retry: _catalog_pb2.RetryPolicy
+    def __init__(self, request_id: _Optional[str] = ..., kind: _Optional[str] = ..., target: _Optional[_Union[_artifact_pb2.ArtifactTarget, _Mapping]] = ..., build_key: _Optional[str] = ..., spec: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., inputs: _Optional[_Iterable[_Union[_artifact_pb2.InputRef, _Mapping]]] = ..., max_attempts: _Optional[int] = ..., retry: _Optional[_Union[_catalog_pb2.RetryPolicy, _Mapping]] = ...) -> None: ...
 
 class RegisterBuildResponse(_message.Message):
     __slots__ = ("build",)
@@ -129,20 +131,29 @@ class ClaimBuildResponse(_message.Message):
     def __init__(self, build: _Optional[_Union[_catalog_pb2.Build, _Mapping]] = ...) -> None: ...
 
 class HeartbeatRequest(_message.Message):
-    __slots__ = ("build_id", "epoch", "ttl", "progress", "command", "uri")
+    __slots__ = ("build_id", "epoch", "ttl", "progress", "command", "uri", "facts")
+    class FactsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     BUILD_ID_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TTL_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     URI_FIELD_NUMBER: _ClassVar[int]
+    FACTS_FIELD_NUMBER: _ClassVar[int]
     build_id: str
     epoch: int
     ttl: _duration_pb2.Duration
     progress: _job_pb2.Progress
     command: str
     uri: str
-    def __init__(self, build_id: _Optional[str] = ..., epoch: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., progress: _Optional[_Union[_job_pb2.Progress, _Mapping]] = ..., command: _Optional[str] = ..., uri: _Optional[str] = ...) -> None: ...
+    facts: _containers.ScalarMap[str, str]
+    def __init__(self, build_id: _Optional[str] = ..., epoch: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., progress: _Optional[_Union[_job_pb2.Progress, _Mapping]] = ..., command: _Optional[str] = ..., uri: _Optional[str] = ..., facts: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class HeartbeatResponse(_message.Message):
     __slots__ = ("cancel_requested",)
@@ -385,3 +396,53 @@ class ListRunsResponse(_message.Message):
     RUNS_FIELD_NUMBER: _ClassVar[int]
     runs: _containers.RepeatedCompositeFieldContainer[_catalog_pb2.Run]
     def __init__(self, runs: _Optional[_Iterable[_Union[_catalog_pb2.Run, _Mapping]]] = ...) -> None: ...
+
+class RebuildStreamRequest(_message.Message):
+    __slots__ = ("from_sequence",)
+    FROM_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    from_sequence: int
+    def __init__(self, from_sequence: _Optional[int] = ...) -> None: ...
+
+class RebuildStreamResponse(_message.Message):
+    __slots__ = ("events",)
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    events: int
+    def __init__(self, events: _Optional[int] = ...) -> None: ...
+
+class ListDeadLettersRequest(_message.Message):
+    __slots__ = ("consumer",)
+    CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    consumer: str
+    def __init__(self, consumer: _Optional[str] = ...) -> None: ...
+
+class ListDeadLettersResponse(_message.Message):
+    __slots__ = ("letters",)
+    LETTERS_FIELD_NUMBER: _ClassVar[int]
+    letters: _containers.RepeatedCompositeFieldContainer[_catalog_pb2.DeadLetter]
+    def __init__(self, letters: _Optional[_Iterable[_Union[_catalog_pb2.DeadLetter, _Mapping]]] = ...) -> None: ...
+
+class ReplayDeadLettersRequest(_message.Message):
+    __slots__ = ("sequences", "consumer")
+    SEQUENCES_FIELD_NUMBER: _ClassVar[int]
+    CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    sequences: _containers.RepeatedScalarFieldContainer[int]
+    consumer: str
+    def __init__(self, sequences: _Optional[_Iterable[int]] = ..., consumer: _Optional[str] = ...) -> None: ...
+
+class ReplayDeadLettersResponse(_message.Message):
+    __slots__ = ("letters",)
+    LETTERS_FIELD_NUMBER: _ClassVar[int]
+    letters: _containers.RepeatedCompositeFieldContainer[_catalog_pb2.DeadLetter]
+    def __init__(self, letters: _Optional[_Iterable[_Union[_catalog_pb2.DeadLetter, _Mapping]]] = ...) -> None: ...
+
+class ListUnreferencedRequest(_message.Message):
+    __slots__ = ("project",)
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    project: str
+    def __init__(self, project: _Optional[str] = ...) -> None: ...
+
+class ListUnreferencedResponse(_message.Message):
+    __slots__ = ("unreferenced",)
+    UNREFERENCED_FIELD_NUMBER: _ClassVar[int]
+    unreferenced: _containers.RepeatedCompositeFieldContainer[_catalog_pb2.Unreferenced]
+    def __init__(self, unreferenced: _Optional[_Iterable[_Union[_catalog_pb2.Unreferenced, _Mapping]]] = ...) -> None: ...

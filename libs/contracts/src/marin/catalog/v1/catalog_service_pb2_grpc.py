@@ -131,6 +131,26 @@ class CatalogServiceStub:
                 request_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListEventsRequest.SerializeToString,
                 response_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListEventsResponse.FromString,
                 _registered_method=True)
+        self.RebuildStream = channel.unary_unary(
+                '/marin.catalog.v1.CatalogService/RebuildStream',
+                request_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.RebuildStreamRequest.SerializeToString,
+                response_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.RebuildStreamResponse.FromString,
+                _registered_method=True)
+        self.ListDeadLetters = channel.unary_unary(
+                '/marin.catalog.v1.CatalogService/ListDeadLetters',
+                request_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListDeadLettersRequest.SerializeToString,
+                response_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListDeadLettersResponse.FromString,
+                _registered_method=True)
+        self.ReplayDeadLetters = channel.unary_unary(
+                '/marin.catalog.v1.CatalogService/ReplayDeadLetters',
+                request_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ReplayDeadLettersRequest.SerializeToString,
+                response_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ReplayDeadLettersResponse.FromString,
+                _registered_method=True)
+        self.ListUnreferenced = channel.unary_unary(
+                '/marin.catalog.v1.CatalogService/ListUnreferenced',
+                request_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListUnreferencedRequest.SerializeToString,
+                response_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListUnreferencedResponse.FromString,
+                _registered_method=True)
         self.WatchEvents = channel.unary_stream(
                 '/marin.catalog.v1.CatalogService/WatchEvents',
                 request_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.WatchEventsRequest.SerializeToString,
@@ -213,8 +233,8 @@ class CatalogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ClaimBuild(self, request, context):
-        """Takes the oldest pending build of the given kinds, or waits for one up to `wait`. Called by workers.
-        The answer has no build if none came. A build whose lease ran out counts as pending.
+        """Takes the oldest pending build of the given kinds whose not_before_time has passed, or waits for one up to `wait`. Called
+        by workers. The answer has no build if none came. A build whose lease ran out counts as pending.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -239,7 +259,9 @@ class CatalogServiceServicer:
 
     def FailBuild(self, request, context):
         """Ends an attempt without an artifact: failed, cancelled or preempted. A retryable failure goes back to PENDING while
-        attempts are left. FAILED_PRECONDITION with reason LEASE_LOST for a stale epoch.
+        attempts are left, and is tried again after the wait of its retry policy. A retryable error with reason PREEMPTED says
+        that the machine was taken away: that attempt does not count. FAILED_PRECONDITION with reason LEASE_LOST for a stale
+        epoch.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -254,7 +276,8 @@ class CatalogServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetArtifact(self, request, context):
-        """Returns one artifact by address. NOT_FOUND if nothing is committed there.
+        """Returns one artifact by address. NOT_FOUND if nothing is committed there. The version "latest" stands for the newest
+        commit of the name, "final" for the newest under an immutable version; the answer tells the version they stand for now.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -299,6 +322,37 @@ class CatalogServiceServicer:
 
     def ListEvents(self, request, context):
         """Lists events from a sequence number on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RebuildStream(self, request, context):
+        """Makes the relay send the log to the bus again from a sequence number on, after the bus lost its store. Called by
+        `marin rebuild-stream`. What the stream still has is dropped there as a duplicate, or else by the inbox of each subscriber.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDeadLetters(self, request, context):
+        """Lists events that a subscriber gave up on, oldest first. FAILED_PRECONDITION with reason NO_BUS without a bus.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReplayDeadLetters(self, request, context):
+        """Publishes dead letters again on their own subjects and takes them off the dead-letter stream. Called by
+        `marin events dead --replay`, after the subscriber was mended. Letters that are gone already are left out.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUnreferenced(self, request, context):
+        """Lists what lies in the store though no address and no other artifact refers to it: attempts that ended without an
+        artifact, and overwritten commits of mutable versions from which nothing was made. Called by `marin gc`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -426,6 +480,26 @@ def add_CatalogServiceServicer_to_server(servicer, server):
                     servicer.ListEvents,
                     request_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListEventsRequest.FromString,
                     response_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListEventsResponse.SerializeToString,
+            ),
+            'RebuildStream': grpc.unary_unary_rpc_method_handler(
+                    servicer.RebuildStream,
+                    request_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.RebuildStreamRequest.FromString,
+                    response_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.RebuildStreamResponse.SerializeToString,
+            ),
+            'ListDeadLetters': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDeadLetters,
+                    request_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListDeadLettersRequest.FromString,
+                    response_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListDeadLettersResponse.SerializeToString,
+            ),
+            'ReplayDeadLetters': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplayDeadLetters,
+                    request_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ReplayDeadLettersRequest.FromString,
+                    response_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ReplayDeadLettersResponse.SerializeToString,
+            ),
+            'ListUnreferenced': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUnreferenced,
+                    request_deserializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListUnreferencedRequest.FromString,
+                    response_serializer=marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListUnreferencedResponse.SerializeToString,
             ),
             'WatchEvents': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchEvents,
@@ -924,6 +998,114 @@ class CatalogService:
             '/marin.catalog.v1.CatalogService/ListEvents',
             marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListEventsRequest.SerializeToString,
             marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RebuildStream(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/marin.catalog.v1.CatalogService/RebuildStream',
+            marin_dot_catalog_dot_v1_dot_catalog__service__pb2.RebuildStreamRequest.SerializeToString,
+            marin_dot_catalog_dot_v1_dot_catalog__service__pb2.RebuildStreamResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDeadLetters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/marin.catalog.v1.CatalogService/ListDeadLetters',
+            marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListDeadLettersRequest.SerializeToString,
+            marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListDeadLettersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplayDeadLetters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/marin.catalog.v1.CatalogService/ReplayDeadLetters',
+            marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ReplayDeadLettersRequest.SerializeToString,
+            marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ReplayDeadLettersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUnreferenced(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/marin.catalog.v1.CatalogService/ListUnreferenced',
+            marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListUnreferencedRequest.SerializeToString,
+            marin_dot_catalog_dot_v1_dot_catalog__service__pb2.ListUnreferencedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1emarin/common/v1/artifact.proto\x12\x0fmarin.common.v1\"@\n\x0e\x41rtifactTarget\x12\x0f\n\x07project\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\"A\n\x08InputRef\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x16\n\x0e\x63ontent_digest\x18\x03 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1emarin/common/v1/artifact.proto\x12\x0fmarin.common.v1\"T\n\x0e\x41rtifactTarget\x12\x0f\n\x07project\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x12\n\nsupersedes\x18\x04 \x01(\t\"A\n\x08InputRef\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x16\n\x0e\x63ontent_digest\x18\x03 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,7 +32,7 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'marin.common.v1.artifact_pb
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ARTIFACTTARGET']._serialized_start=51
-  _globals['_ARTIFACTTARGET']._serialized_end=115
-  _globals['_INPUTREF']._serialized_start=117
-  _globals['_INPUTREF']._serialized_end=182
+  _globals['_ARTIFACTTARGET']._serialized_end=135
+  _globals['_INPUTREF']._serialized_start=137
+  _globals['_INPUTREF']._serialized_end=202
 # @@protoc_insertion_point(module_scope)

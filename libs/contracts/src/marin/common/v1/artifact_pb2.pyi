@@ -5,14 +5,16 @@ from typing import ClassVar as _ClassVar, Optional as _Optional
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ArtifactTarget(_message.Message):
-    __slots__ = ("project", "name", "version")
+    __slots__ = ("project", "name", "version", "supersedes")
     PROJECT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDES_FIELD_NUMBER: _ClassVar[int]
     project: str
     name: str
     version: str
-    def __init__(self, project: _Optional[str] = ..., name: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+    supersedes: str
+    def __init__(self, project: _Optional[str] = ..., name: _Optional[str] = ..., version: _Optional[str] = ..., supersedes: _Optional[str] = ...) -> None: ...
 
 class InputRef(_message.Message):
     __slots__ = ("role", "address", "content_digest")

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from marin.common.v1 import options_pb2 as marin_dot_common_dot_v1_dot_options__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(marin/tokenization/v1/tokenization.proto\x12\x15marin.tokenization.v1\x1a\x1dmarin/common/v1/options.proto\"\xdd\x01\n\x12TrainTokenizerSpec\x12\x18\n\nvocab_size\x18\x01 \x01(\x05\x42\x04\xa8\xbb\x18\x01\x12\x1b\n\rmin_frequency\x18\x02 \x01(\x05\x42\x04\xa8\xbb\x18\x01\x12\x17\n\teos_token\x18\x03 \x01(\tB\x04\xa8\xbb\x18\x01\x12\x17\n\tpad_token\x18\x04 \x01(\tB\x04\xa8\xbb\x18\x01\x12\'\n\x19\x61\x64\x64itional_special_tokens\x18\x05 \x03(\tB\x04\xa8\xbb\x18\x01\x12\x1b\n\rchat_template\x18\x06 \x01(\tB\x04\xa8\xbb\x18\x01\x12\x18\n\ntext_field\x18\x07 \x01(\tB\x04\xa8\xbb\x18\x01\"@\n\x0cTokenizeSpec\x12\x18\n\ntext_field\x18\x01 \x01(\tB\x04\xa8\xbb\x18\x01\x12\x16\n\x08omit_eos\x18\x02 \x01(\x08\x42\x04\xa8\xbb\x18\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(marin/tokenization/v1/tokenization.proto\x12\x15marin.tokenization.v1\x1a\x1dmarin/common/v1/options.proto\"\xdd\x01\n\x12TrainTokenizerSpec\x12\x18\n\nvocab_size\x18\x01 \x01(\x05\x42\x04\xa8\xbb\x18\x01\x12\x1b\n\rmin_frequency\x18\x02 \x01(\x05\x42\x04\xa8\xbb\x18\x01\x12\x17\n\teos_token\x18\x03 \x01(\tB\x04\xa8\xbb\x18\x01\x12\x17\n\tpad_token\x18\x04 \x01(\tB\x04\xa8\xbb\x18\x01\x12\'\n\x19\x61\x64\x64itional_special_tokens\x18\x05 \x03(\tB\x04\xa8\xbb\x18\x01\x12\x1b\n\rchat_template\x18\x06 \x01(\tB\x04\xa8\xbb\x18\x01\x12\x18\n\ntext_field\x18\x07 \x01(\tB\x04\xa8\xbb\x18\x01\":\n\x0cHubTokenizer\x12\x12\n\x04repo\x18\x01 \x01(\tB\x04\xa8\xbb\x18\x01\x12\x16\n\x08revision\x18\x02 \x01(\tB\x04\xa8\xbb\x18\x01\">\n\x12TokenizerDirectory\x12\x12\n\x04path\x18\x01 \x01(\tB\x04\xa8\xbb\x18\x02\x12\x14\n\x06sha256\x18\x02 \x01(\tB\x04\xa8\xbb\x18\x01\"\xbc\x01\n\x13ImportTokenizerSpec\x12\x38\n\x03hub\x18\x01 \x01(\x0b\x32#.marin.tokenization.v1.HubTokenizerB\x04\xa8\xbb\x18\x01H\x00\x12\x44\n\tdirectory\x18\x02 \x01(\x0b\x32).marin.tokenization.v1.TokenizerDirectoryB\x04\xa8\xbb\x18\x01H\x00\x12\x1b\n\rchat_template\x18\x03 \x01(\tB\x04\xa8\xbb\x18\x01\x42\x08\n\x06source\"@\n\x0cTokenizeSpec\x12\x18\n\ntext_field\x18\x01 \x01(\tB\x04\xa8\xbb\x18\x01\x12\x16\n\x08omit_eos\x18\x02 \x01(\x08\x42\x04\xa8\xbb\x18\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,12 +46,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TRAINTOKENIZERSPEC'].fields_by_name['chat_template']._serialized_options = b'\250\273\030\001'
   _globals['_TRAINTOKENIZERSPEC'].fields_by_name['text_field']._loaded_options = None
   _globals['_TRAINTOKENIZERSPEC'].fields_by_name['text_field']._serialized_options = b'\250\273\030\001'
+  _globals['_HUBTOKENIZER'].fields_by_name['repo']._loaded_options = None
+  _globals['_HUBTOKENIZER'].fields_by_name['repo']._serialized_options = b'\250\273\030\001'
+  _globals['_HUBTOKENIZER'].fields_by_name['revision']._loaded_options = None
+  _globals['_HUBTOKENIZER'].fields_by_name['revision']._serialized_options = b'\250\273\030\001'
+  _globals['_TOKENIZERDIRECTORY'].fields_by_name['path']._loaded_options = None
+  _globals['_TOKENIZERDIRECTORY'].fields_by_name['path']._serialized_options = b'\250\273\030\002'
+  _globals['_TOKENIZERDIRECTORY'].fields_by_name['sha256']._loaded_options = None
+  _globals['_TOKENIZERDIRECTORY'].fields_by_name['sha256']._serialized_options = b'\250\273\030\001'
+  _globals['_IMPORTTOKENIZERSPEC'].fields_by_name['hub']._loaded_options = None
+  _globals['_IMPORTTOKENIZERSPEC'].fields_by_name['hub']._serialized_options = b'\250\273\030\001'
+  _globals['_IMPORTTOKENIZERSPEC'].fields_by_name['directory']._loaded_options = None
+  _globals['_IMPORTTOKENIZERSPEC'].fields_by_name['directory']._serialized_options = b'\250\273\030\001'
+  _globals['_IMPORTTOKENIZERSPEC'].fields_by_name['chat_template']._loaded_options = None
+  _globals['_IMPORTTOKENIZERSPEC'].fields_by_name['chat_template']._serialized_options = b'\250\273\030\001'
   _globals['_TOKENIZESPEC'].fields_by_name['text_field']._loaded_options = None
   _globals['_TOKENIZESPEC'].fields_by_name['text_field']._serialized_options = b'\250\273\030\001'
   _globals['_TOKENIZESPEC'].fields_by_name['omit_eos']._loaded_options = None
   _globals['_TOKENIZESPEC'].fields_by_name['omit_eos']._serialized_options = b'\250\273\030\001'
   _globals['_TRAINTOKENIZERSPEC']._serialized_start=99
   _globals['_TRAINTOKENIZERSPEC']._serialized_end=320
-  _globals['_TOKENIZESPEC']._serialized_start=322
-  _globals['_TOKENIZESPEC']._serialized_end=386
+  _globals['_HUBTOKENIZER']._serialized_start=322
+  _globals['_HUBTOKENIZER']._serialized_end=380
+  _globals['_TOKENIZERDIRECTORY']._serialized_start=382
+  _globals['_TOKENIZERDIRECTORY']._serialized_end=444
+  _globals['_IMPORTTOKENIZERSPEC']._serialized_start=447
+  _globals['_IMPORTTOKENIZERSPEC']._serialized_end=635
+  _globals['_TOKENIZESPEC']._serialized_start=637
+  _globals['_TOKENIZESPEC']._serialized_end=701
 # @@protoc_insertion_point(module_scope)

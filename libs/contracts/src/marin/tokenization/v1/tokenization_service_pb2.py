@@ -27,7 +27,7 @@ from marin.common.v1 import job_pb2 as marin_dot_common_dot_v1_dot_job__pb2
 from marin.tokenization.v1 import tokenization_pb2 as marin_dot_tokenization_dot_v1_dot_tokenization__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0marin/tokenization/v1/tokenization_service.proto\x12\x15marin.tokenization.v1\x1a\x1emarin/common/v1/artifact.proto\x1a\x19marin/common/v1/job.proto\x1a(marin/tokenization/v1/tokenization.proto\"\xc9\x01\n\x1e\x43reateTrainTokenizerJobRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12/\n\x06target\x18\x02 \x01(\x0b\x32\x1f.marin.common.v1.ArtifactTarget\x12\x37\n\x04spec\x18\x03 \x01(\x0b\x32).marin.tokenization.v1.TrainTokenizerSpec\x12)\n\x06inputs\x18\x04 \x03(\x0b\x32\x19.marin.common.v1.InputRef\"D\n\x1f\x43reateTrainTokenizerJobResponse\x12!\n\x03job\x18\x01 \x01(\x0b\x32\x14.marin.common.v1.Job\"\xbd\x01\n\x18\x43reateTokenizeJobRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12/\n\x06target\x18\x02 \x01(\x0b\x32\x1f.marin.common.v1.ArtifactTarget\x12\x31\n\x04spec\x18\x03 \x01(\x0b\x32#.marin.tokenization.v1.TokenizeSpec\x12)\n\x06inputs\x18\x04 \x03(\x0b\x32\x19.marin.common.v1.InputRef\">\n\x19\x43reateTokenizeJobResponse\x12!\n\x03job\x18\x01 \x01(\x0b\x32\x14.marin.common.v1.Job2\x98\x02\n\x13TokenizationService\x12\x88\x01\n\x17\x43reateTrainTokenizerJob\x12\x35.marin.tokenization.v1.CreateTrainTokenizerJobRequest\x1a\x36.marin.tokenization.v1.CreateTrainTokenizerJobResponse\x12v\n\x11\x43reateTokenizeJob\x12/.marin.tokenization.v1.CreateTokenizeJobRequest\x1a\x30.marin.tokenization.v1.CreateTokenizeJobResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0marin/tokenization/v1/tokenization_service.proto\x12\x15marin.tokenization.v1\x1a\x1emarin/common/v1/artifact.proto\x1a\x19marin/common/v1/job.proto\x1a(marin/tokenization/v1/tokenization.proto\"\xc9\x01\n\x1e\x43reateTrainTokenizerJobRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12/\n\x06target\x18\x02 \x01(\x0b\x32\x1f.marin.common.v1.ArtifactTarget\x12\x37\n\x04spec\x18\x03 \x01(\x0b\x32).marin.tokenization.v1.TrainTokenizerSpec\x12)\n\x06inputs\x18\x04 \x03(\x0b\x32\x19.marin.common.v1.InputRef\"D\n\x1f\x43reateTrainTokenizerJobResponse\x12!\n\x03job\x18\x01 \x01(\x0b\x32\x14.marin.common.v1.Job\"\xcb\x01\n\x1f\x43reateImportTokenizerJobRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12/\n\x06target\x18\x02 \x01(\x0b\x32\x1f.marin.common.v1.ArtifactTarget\x12\x38\n\x04spec\x18\x03 \x01(\x0b\x32*.marin.tokenization.v1.ImportTokenizerSpec\x12)\n\x06inputs\x18\x04 \x03(\x0b\x32\x19.marin.common.v1.InputRef\"E\n CreateImportTokenizerJobResponse\x12!\n\x03job\x18\x01 \x01(\x0b\x32\x14.marin.common.v1.Job\"\xbd\x01\n\x18\x43reateTokenizeJobRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12/\n\x06target\x18\x02 \x01(\x0b\x32\x1f.marin.common.v1.ArtifactTarget\x12\x31\n\x04spec\x18\x03 \x01(\x0b\x32#.marin.tokenization.v1.TokenizeSpec\x12)\n\x06inputs\x18\x04 \x03(\x0b\x32\x19.marin.common.v1.InputRef\">\n\x19\x43reateTokenizeJobResponse\x12!\n\x03job\x18\x01 \x01(\x0b\x32\x14.marin.common.v1.Job2\xa6\x03\n\x13TokenizationService\x12\x88\x01\n\x17\x43reateTrainTokenizerJob\x12\x35.marin.tokenization.v1.CreateTrainTokenizerJobRequest\x1a\x36.marin.tokenization.v1.CreateTrainTokenizerJobResponse\x12\x8b\x01\n\x18\x43reateImportTokenizerJob\x12\x36.marin.tokenization.v1.CreateImportTokenizerJobRequest\x1a\x37.marin.tokenization.v1.CreateImportTokenizerJobResponse\x12v\n\x11\x43reateTokenizeJob\x12/.marin.tokenization.v1.CreateTokenizeJobRequest\x1a\x30.marin.tokenization.v1.CreateTokenizeJobResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,10 +38,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATETRAINTOKENIZERJOBREQUEST']._serialized_end=378
   _globals['_CREATETRAINTOKENIZERJOBRESPONSE']._serialized_start=380
   _globals['_CREATETRAINTOKENIZERJOBRESPONSE']._serialized_end=448
-  _globals['_CREATETOKENIZEJOBREQUEST']._serialized_start=451
-  _globals['_CREATETOKENIZEJOBREQUEST']._serialized_end=640
-  _globals['_CREATETOKENIZEJOBRESPONSE']._serialized_start=642
-  _globals['_CREATETOKENIZEJOBRESPONSE']._serialized_end=704
-  _globals['_TOKENIZATIONSERVICE']._serialized_start=707
-  _globals['_TOKENIZATIONSERVICE']._serialized_end=987
+  _globals['_CREATEIMPORTTOKENIZERJOBREQUEST']._serialized_start=451
+  _globals['_CREATEIMPORTTOKENIZERJOBREQUEST']._serialized_end=654
+  _globals['_CREATEIMPORTTOKENIZERJOBRESPONSE']._serialized_start=656
+  _globals['_CREATEIMPORTTOKENIZERJOBRESPONSE']._serialized_end=725
+  _globals['_CREATETOKENIZEJOBREQUEST']._serialized_start=728
+  _globals['_CREATETOKENIZEJOBREQUEST']._serialized_end=917
+  _globals['_CREATETOKENIZEJOBRESPONSE']._serialized_start=919
+  _globals['_CREATETOKENIZEJOBRESPONSE']._serialized_end=981
+  _globals['_TOKENIZATIONSERVICE']._serialized_start=984
+  _globals['_TOKENIZATIONSERVICE']._serialized_end=1406
 # @@protoc_insertion_point(module_scope)

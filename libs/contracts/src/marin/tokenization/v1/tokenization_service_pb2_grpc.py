@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class TokenizationServiceStub:
-    """TokenizationService turns documents into what a model reads: it trains tokenizers and writes token caches.
+    """TokenizationService turns documents into what a model reads: it trains or imports tokenizers and writes token
+    caches.
 
     A cache is a Levanter TreeStore (zarr3 arrays and a ledger) that the training service reads in place; nothing is converted
     later. The same spec on the same inputs gives the same bytes in any directory and on any machine: the ledger names the
@@ -47,6 +48,11 @@ class TokenizationServiceStub:
                 request_serializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateTrainTokenizerJobRequest.SerializeToString,
                 response_deserializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateTrainTokenizerJobResponse.FromString,
                 _registered_method=True)
+        self.CreateImportTokenizerJob = channel.unary_unary(
+                '/marin.tokenization.v1.TokenizationService/CreateImportTokenizerJob',
+                request_serializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateImportTokenizerJobRequest.SerializeToString,
+                response_deserializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateImportTokenizerJobResponse.FromString,
+                _registered_method=True)
         self.CreateTokenizeJob = channel.unary_unary(
                 '/marin.tokenization.v1.TokenizationService/CreateTokenizeJob',
                 request_serializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateTokenizeJobRequest.SerializeToString,
@@ -55,7 +61,8 @@ class TokenizationServiceStub:
 
 
 class TokenizationServiceServicer:
-    """TokenizationService turns documents into what a model reads: it trains tokenizers and writes token caches.
+    """TokenizationService turns documents into what a model reads: it trains or imports tokenizers and writes token
+    caches.
 
     A cache is a Levanter TreeStore (zarr3 arrays and a ledger) that the training service reads in place; nothing is converted
     later. The same spec on the same inputs gives the same bytes in any directory and on any machine: the ledger names the
@@ -70,6 +77,17 @@ class TokenizationServiceServicer:
         INVALID_ARGUMENT for a vocabulary that cannot hold the bytes and special tokens, or a template without a generation block;
         ALREADY_EXISTS if the target is committed with another identity; UNAVAILABLE while the catalog is away.
         Repeating a call with the same request_id returns the same job.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateImportTokenizerJob(self, request, context):
+        """Takes over a tokenizer from a hub or a directory; no inputs. Called by the workflow service and by operators.
+        INVALID_ARGUMENT for a revision that is no commit, a directory without its digest, or a template without a generation
+        block; ALREADY_EXISTS if the target is committed with another identity; UNAVAILABLE while the catalog is away. A hub that
+        cannot be reached, or has not what is asked for, fails the job. Repeating a call with the same request_id returns the same
+        job.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -92,6 +110,11 @@ def add_TokenizationServiceServicer_to_server(servicer, server):
                     request_deserializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateTrainTokenizerJobRequest.FromString,
                     response_serializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateTrainTokenizerJobResponse.SerializeToString,
             ),
+            'CreateImportTokenizerJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateImportTokenizerJob,
+                    request_deserializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateImportTokenizerJobRequest.FromString,
+                    response_serializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateImportTokenizerJobResponse.SerializeToString,
+            ),
             'CreateTokenizeJob': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateTokenizeJob,
                     request_deserializer=marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateTokenizeJobRequest.FromString,
@@ -106,7 +129,8 @@ def add_TokenizationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TokenizationService:
-    """TokenizationService turns documents into what a model reads: it trains tokenizers and writes token caches.
+    """TokenizationService turns documents into what a model reads: it trains or imports tokenizers and writes token
+    caches.
 
     A cache is a Levanter TreeStore (zarr3 arrays and a ledger) that the training service reads in place; nothing is converted
     later. The same spec on the same inputs gives the same bytes in any directory and on any machine: the ledger names the
@@ -133,6 +157,33 @@ class TokenizationService:
             '/marin.tokenization.v1.TokenizationService/CreateTrainTokenizerJob',
             marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateTrainTokenizerJobRequest.SerializeToString,
             marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateTrainTokenizerJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateImportTokenizerJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/marin.tokenization.v1.TokenizationService/CreateImportTokenizerJob',
+            marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateImportTokenizerJobRequest.SerializeToString,
+            marin_dot_tokenization_dot_v1_dot_tokenization__service__pb2.CreateImportTokenizerJobResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -122,7 +122,7 @@ class Resources(_message.Message):
     def __init__(self, accelerator: _Optional[str] = ..., accelerators_per_node: _Optional[int] = ..., nodes: _Optional[int] = ..., cpus: _Optional[int] = ..., ram_gib: _Optional[int] = ..., disk_gib: _Optional[int] = ...) -> None: ...
 
 class PretrainSpec(_message.Message):
-    __slots__ = ("model", "optimizer", "num_train_steps", "train_batch_size", "seq_len", "z_loss_weight", "precision", "seed", "checkpoint_every_steps", "mixture_weights", "generation_eos_tokens", "resources")
+    __slots__ = ("model", "optimizer", "num_train_steps", "train_batch_size", "seq_len", "z_loss_weight", "precision", "seed", "checkpoint_every_steps", "mixture_weights", "generation_eos_tokens", "resources", "pad_tokenizer_to_match_model")
     class MixtureWeightsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -142,6 +142,7 @@ class PretrainSpec(_message.Message):
     MIXTURE_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     GENERATION_EOS_TOKENS_FIELD_NUMBER: _ClassVar[int]
     RESOURCES_FIELD_NUMBER: _ClassVar[int]
+    PAD_TOKENIZER_TO_MATCH_MODEL_FIELD_NUMBER: _ClassVar[int]
     model: ModelConfig
     optimizer: OptimizerConfig
     num_train_steps: int
@@ -154,10 +155,11 @@ class PretrainSpec(_message.Message):
     mixture_weights: _containers.ScalarMap[str, float]
     generation_eos_tokens: _containers.RepeatedScalarFieldContainer[str]
     resources: Resources
-    def __init__(self, model: _Optional[_Union[ModelConfig, _Mapping]] = ..., optimizer: _Optional[_Union[OptimizerConfig, _Mapping]] = ..., num_train_steps: _Optional[int] = ..., train_batch_size: _Optional[int] = ..., seq_len: _Optional[int] = ..., z_loss_weight: _Optional[float] = ..., precision: _Optional[_Union[Precision, str]] = ..., seed: _Optional[int] = ..., checkpoint_every_steps: _Optional[int] = ..., mixture_weights: _Optional[_Mapping[str, float]] = ..., generation_eos_tokens: _Optional[_Iterable[str]] = ..., resources: _Optional[_Union[Resources, _Mapping]] = ...) -> None: ...
+    pad_tokenizer_to_match_model: bool
+    def __init__(self, model: _Optional[_Union[ModelConfig, _Mapping]] = ..., optimizer: _Optional[_Union[OptimizerConfig, _Mapping]] = ..., num_train_steps: _Optional[int] = ..., train_batch_size: _Optional[int] = ..., seq_len: _Optional[int] = ..., z_loss_weight: _Optional[float] = ..., precision: _Optional[_Union[Precision, str]] = ..., seed: _Optional[int] = ..., checkpoint_every_steps: _Optional[int] = ..., mixture_weights: _Optional[_Mapping[str, float]] = ..., generation_eos_tokens: _Optional[_Iterable[str]] = ..., resources: _Optional[_Union[Resources, _Mapping]] = ..., pad_tokenizer_to_match_model: _Optional[bool] = ...) -> None: ...
 
 class SftSpec(_message.Message):
-    __slots__ = ("optimizer", "num_train_steps", "train_batch_size", "seq_len", "z_loss_weight", "precision", "seed", "checkpoint_every_steps", "chat_template", "loss_mask", "max_conversations_per_sequence", "generation_eos_tokens", "resources")
+    __slots__ = ("optimizer", "num_train_steps", "train_batch_size", "seq_len", "z_loss_weight", "precision", "seed", "checkpoint_every_steps", "chat_template", "loss_mask", "max_conversations_per_sequence", "generation_eos_tokens", "resources", "pad_tokenizer_to_match_model")
     OPTIMIZER_FIELD_NUMBER: _ClassVar[int]
     NUM_TRAIN_STEPS_FIELD_NUMBER: _ClassVar[int]
     TRAIN_BATCH_SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -171,6 +173,7 @@ class SftSpec(_message.Message):
     MAX_CONVERSATIONS_PER_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     GENERATION_EOS_TOKENS_FIELD_NUMBER: _ClassVar[int]
     RESOURCES_FIELD_NUMBER: _ClassVar[int]
+    PAD_TOKENIZER_TO_MATCH_MODEL_FIELD_NUMBER: _ClassVar[int]
     optimizer: OptimizerConfig
     num_train_steps: int
     train_batch_size: int
@@ -184,4 +187,5 @@ class SftSpec(_message.Message):
     max_conversations_per_sequence: int
     generation_eos_tokens: _containers.RepeatedScalarFieldContainer[str]
     resources: Resources
-    def __init__(self, optimizer: _Optional[_Union[OptimizerConfig, _Mapping]] = ..., num_train_steps: _Optional[int] = ..., train_batch_size: _Optional[int] = ..., seq_len: _Optional[int] = ..., z_loss_weight: _Optional[float] = ..., precision: _Optional[_Union[Precision, str]] = ..., seed: _Optional[int] = ..., checkpoint_every_steps: _Optional[int] = ..., chat_template: _Optional[str] = ..., loss_mask: _Optional[_Union[LossMask, str]] = ..., max_conversations_per_sequence: _Optional[int] = ..., generation_eos_tokens: _Optional[_Iterable[str]] = ..., resources: _Optional[_Union[Resources, _Mapping]] = ...) -> None: ...
+    pad_tokenizer_to_match_model: bool
+    def __init__(self, optimizer: _Optional[_Union[OptimizerConfig, _Mapping]] = ..., num_train_steps: _Optional[int] = ..., train_batch_size: _Optional[int] = ..., seq_len: _Optional[int] = ..., z_loss_weight: _Optional[float] = ..., precision: _Optional[_Union[Precision, str]] = ..., seed: _Optional[int] = ..., checkpoint_every_steps: _Optional[int] = ..., chat_template: _Optional[str] = ..., loss_mask: _Optional[_Union[LossMask, str]] = ..., max_conversations_per_sequence: _Optional[int] = ..., generation_eos_tokens: _Optional[_Iterable[str]] = ..., resources: _Optional[_Union[Resources, _Mapping]] = ..., pad_tokenizer_to_match_model: _Optional[bool] = ...) -> None: ...

@@ -19,6 +19,13 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class DriftPolicy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DRIFT_POLICY_UNSPECIFIED: _ClassVar[DriftPolicy]
+    DRIFT_POLICY_ERROR: _ClassVar[DriftPolicy]
+    DRIFT_POLICY_SERVE: _ClassVar[DriftPolicy]
+    DRIFT_POLICY_REBUILD: _ClassVar[DriftPolicy]
+
 class PlanAction(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PLAN_ACTION_UNSPECIFIED: _ClassVar[PlanAction]
@@ -47,6 +54,10 @@ class RunState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RUN_STATE_SUCCEEDED: _ClassVar[RunState]
     RUN_STATE_FAILED: _ClassVar[RunState]
     RUN_STATE_CANCELLED: _ClassVar[RunState]
+DRIFT_POLICY_UNSPECIFIED: DriftPolicy
+DRIFT_POLICY_ERROR: DriftPolicy
+DRIFT_POLICY_SERVE: DriftPolicy
+DRIFT_POLICY_REBUILD: DriftPolicy
 PLAN_ACTION_UNSPECIFIED: PlanAction
 PLAN_ACTION_CACHED: PlanAction
 PLAN_ACTION_RUN: PlanAction
@@ -79,19 +90,21 @@ class NodeInput(_message.Message):
     def __init__(self, role: _Optional[str] = ..., node_id: _Optional[str] = ..., address: _Optional[str] = ...) -> None: ...
 
 class Resources(_message.Message):
-    __slots__ = ("accelerator", "nodes", "cpus", "memory_gib")
+    __slots__ = ("accelerator", "nodes", "cpus", "memory_gib", "disk_gib")
     ACCELERATOR_FIELD_NUMBER: _ClassVar[int]
     NODES_FIELD_NUMBER: _ClassVar[int]
     CPUS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_GIB_FIELD_NUMBER: _ClassVar[int]
+    DISK_GIB_FIELD_NUMBER: _ClassVar[int]
     accelerator: str
     nodes: int
     cpus: int
     memory_gib: int
-    def __init__(self, accelerator: _Optional[str] = ..., nodes: _Optional[int] = ..., cpus: _Optional[int] = ..., memory_gib: _Optional[int] = ...) -> None: ...
+    disk_gib: int
+    def __init__(self, accelerator: _Optional[str] = ..., nodes: _Optional[int] = ..., cpus: _Optional[int] = ..., memory_gib: _Optional[int] = ..., disk_gib: _Optional[int] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("id", "stage", "kind", "target", "inputs", "resources", "run_pipeline", "convert_conversations", "convert_problems", "train_tokenizer", "tokenize", "pretrain", "sft", "grpo", "evaluate")
+    __slots__ = ("id", "stage", "kind", "target", "inputs", "resources", "run_pipeline", "convert_conversations", "convert_problems", "train_tokenizer", "tokenize", "pretrain", "sft", "grpo", "evaluate", "import_tokenizer")
     ID_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -107,6 +120,7 @@ class Node(_message.Message):
     SFT_FIELD_NUMBER: _ClassVar[int]
     GRPO_FIELD_NUMBER: _ClassVar[int]
     EVALUATE_FIELD_NUMBER: _ClassVar[int]
+    IMPORT_TOKENIZER_FIELD_NUMBER: _ClassVar[int]
     id: str
     stage: str
     kind: str
@@ -122,7 +136,8 @@ class Node(_message.Message):
     sft: _training_pb2.SftSpec
     grpo: _rl_pb2.GrpoSpec
     evaluate: _evaluation_pb2.EvaluateSpec
-    def __init__(self, id: _Optional[str] = ..., stage: _Optional[str] = ..., kind: _Optional[str] = ..., target: _Optional[_Union[_artifact_pb2.ArtifactTarget, _Mapping]] = ..., inputs: _Optional[_Iterable[_Union[NodeInput, _Mapping]]] = ..., resources: _Optional[_Union[Resources, _Mapping]] = ..., run_pipeline: _Optional[_Union[_data_pb2.RunPipelineSpec, _Mapping]] = ..., convert_conversations: _Optional[_Union[_data_pb2.ConvertConversationsSpec, _Mapping]] = ..., convert_problems: _Optional[_Union[_data_pb2.ConvertProblemsSpec, _Mapping]] = ..., train_tokenizer: _Optional[_Union[_tokenization_pb2.TrainTokenizerSpec, _Mapping]] = ..., tokenize: _Optional[_Union[_tokenization_pb2.TokenizeSpec, _Mapping]] = ..., pretrain: _Optional[_Union[_training_pb2.PretrainSpec, _Mapping]] = ..., sft: _Optional[_Union[_training_pb2.SftSpec, _Mapping]] = ..., grpo: _Optional[_Union[_rl_pb2.GrpoSpec, _Mapping]] = ..., evaluate: _Optional[_Union[_evaluation_pb2.EvaluateSpec, _Mapping]] = ...) -> None: ...
+    import_tokenizer: _tokenization_pb2.ImportTokenizerSpec
+    def __init__(self, id: _Optional[str] = ..., stage: _Optional[str] = ..., kind: _Optional[str] = ..., target: _Optional[_Union[_artifact_pb2.ArtifactTarget, _Mapping]] = ..., inputs: _Optional[_Iterable[_Union[NodeInput, _Mapping]]] = ..., resources: _Optional[_Union[Resources, _Mapping]] = ..., run_pipeline: _Optional[_Union[_data_pb2.RunPipelineSpec, _Mapping]] = ..., convert_conversations: _Optional[_Union[_data_pb2.ConvertConversationsSpec, _Mapping]] = ..., convert_problems: _Optional[_Union[_data_pb2.ConvertProblemsSpec, _Mapping]] = ..., train_tokenizer: _Optional[_Union[_tokenization_pb2.TrainTokenizerSpec, _Mapping]] = ..., tokenize: _Optional[_Union[_tokenization_pb2.TokenizeSpec, _Mapping]] = ..., pretrain: _Optional[_Union[_training_pb2.PretrainSpec, _Mapping]] = ..., sft: _Optional[_Union[_training_pb2.SftSpec, _Mapping]] = ..., grpo: _Optional[_Union[_rl_pb2.GrpoSpec, _Mapping]] = ..., evaluate: _Optional[_Union[_evaluation_pb2.EvaluateSpec, _Mapping]] = ..., import_tokenizer: _Optional[_Union[_tokenization_pb2.ImportTokenizerSpec, _Mapping]] = ...) -> None: ...
 
 class Graph(_message.Message):
     __slots__ = ("name", "project", "nodes")
@@ -133,6 +148,38 @@ class Graph(_message.Message):
     project: str
     nodes: _containers.RepeatedCompositeFieldContainer[Node]
     def __init__(self, name: _Optional[str] = ..., project: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ...) -> None: ...
+
+class RunOptions(_message.Message):
+    __slots__ = ("on_drift", "fresh")
+    ON_DRIFT_FIELD_NUMBER: _ClassVar[int]
+    FRESH_FIELD_NUMBER: _ClassVar[int]
+    on_drift: DriftPolicy
+    fresh: bool
+    def __init__(self, on_drift: _Optional[_Union[DriftPolicy, str]] = ..., fresh: _Optional[bool] = ...) -> None: ...
+
+class Resolution(_message.Message):
+    __slots__ = ("alias", "address", "content_digest")
+    ALIAS_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    alias: str
+    address: str
+    content_digest: str
+    def __init__(self, alias: _Optional[str] = ..., address: _Optional[str] = ..., content_digest: _Optional[str] = ...) -> None: ...
+
+class Provenance(_message.Message):
+    __slots__ = ("git_revision", "git_dirty", "command", "user", "host")
+    GIT_REVISION_FIELD_NUMBER: _ClassVar[int]
+    GIT_DIRTY_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    git_revision: str
+    git_dirty: bool
+    command: str
+    user: str
+    host: str
+    def __init__(self, git_revision: _Optional[str] = ..., git_dirty: _Optional[bool] = ..., command: _Optional[str] = ..., user: _Optional[str] = ..., host: _Optional[str] = ...) -> None: ...
 
 class PlannedNode(_message.Message):
     __slots__ = ("node_id", "action", "reason", "build_key", "artifact", "diff")
@@ -167,7 +214,7 @@ class NodeStatus(_message.Message):
     def __init__(self, node_id: _Optional[str] = ..., state: _Optional[_Union[NodeState, str]] = ..., reason: _Optional[str] = ..., job: _Optional[_Union[_job_pb2.Job, _Mapping]] = ..., artifact: _Optional[_Union[_catalog_pb2.Artifact, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ...) -> None: ...
 
 class Run(_message.Message):
-    __slots__ = ("id", "graph", "state", "nodes", "create_time", "end_time", "cancel_reason")
+    __slots__ = ("id", "graph", "state", "nodes", "create_time", "end_time", "cancel_reason", "options", "resolutions", "provenance")
     ID_FIELD_NUMBER: _ClassVar[int]
     GRAPH_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -175,6 +222,9 @@ class Run(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     END_TIME_FIELD_NUMBER: _ClassVar[int]
     CANCEL_REASON_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    RESOLUTIONS_FIELD_NUMBER: _ClassVar[int]
+    PROVENANCE_FIELD_NUMBER: _ClassVar[int]
     id: str
     graph: Graph
     state: RunState
@@ -182,4 +232,7 @@ class Run(_message.Message):
     create_time: _timestamp_pb2.Timestamp
     end_time: _timestamp_pb2.Timestamp
     cancel_reason: str
-    def __init__(self, id: _Optional[str] = ..., graph: _Optional[_Union[Graph, _Mapping]] = ..., state: _Optional[_Union[RunState, str]] = ..., nodes: _Optional[_Iterable[_Union[NodeStatus, _Mapping]]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cancel_reason: _Optional[str] = ...) -> None: ...
+    options: RunOptions
+    resolutions: _containers.RepeatedCompositeFieldContainer[Resolution]
+    provenance: Provenance
+    def __init__(self, id: _Optional[str] = ..., graph: _Optional[_Union[Graph, _Mapping]] = ..., state: _Optional[_Union[RunState, str]] = ..., nodes: _Optional[_Iterable[_Union[NodeStatus, _Mapping]]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cancel_reason: _Optional[str] = ..., options: _Optional[_Union[RunOptions, _Mapping]] = ..., resolutions: _Optional[_Iterable[_Union[Resolution, _Mapping]]] = ..., provenance: _Optional[_Union[Provenance, _Mapping]] = ...) -> None: ...

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from marin.workflow.v1 import workflow_pb2 as marin_dot_workflow_dot_v1_dot_workflow__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(marin/workflow/v1/workflow_service.proto\x12\x11marin.workflow.v1\x1a marin/workflow/v1/workflow.proto\";\n\x10PlanGraphRequest\x12\'\n\x05graph\x18\x01 \x01(\x0b\x32\x18.marin.workflow.v1.Graph\"B\n\x11PlanGraphResponse\x12-\n\x05nodes\x18\x01 \x03(\x0b\x32\x1e.marin.workflow.v1.PlannedNode\"O\n\x10\x43reateRunRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\'\n\x05graph\x18\x02 \x01(\x0b\x32\x18.marin.workflow.v1.Graph\"8\n\x11\x43reateRunResponse\x12#\n\x03run\x18\x01 \x01(\x0b\x32\x16.marin.workflow.v1.Run\"\x1b\n\rGetRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\"5\n\x0eGetRunResponse\x12#\n\x03run\x18\x01 \x01(\x0b\x32\x16.marin.workflow.v1.Run\"5\n\x0fListRunsRequest\x12\x0f\n\x07project\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\"8\n\x10ListRunsResponse\x12$\n\x04runs\x18\x01 \x03(\x0b\x32\x16.marin.workflow.v1.Run\"\x1d\n\x0fWatchRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\"7\n\x10WatchRunResponse\x12#\n\x03run\x18\x01 \x01(\x0b\x32\x16.marin.workflow.v1.Run\".\n\x10\x43\x61ncelRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"8\n\x11\x43\x61ncelRunResponse\x12#\n\x03run\x18\x01 \x01(\x0b\x32\x16.marin.workflow.v1.Run2\xa8\x04\n\x0fWorkflowService\x12[\n\tPlanGraph\x12#.marin.workflow.v1.PlanGraphRequest\x1a$.marin.workflow.v1.PlanGraphResponse\"\x03\x90\x02\x01\x12V\n\tCreateRun\x12#.marin.workflow.v1.CreateRunRequest\x1a$.marin.workflow.v1.CreateRunResponse\x12R\n\x06GetRun\x12 .marin.workflow.v1.GetRunRequest\x1a!.marin.workflow.v1.GetRunResponse\"\x03\x90\x02\x01\x12X\n\x08ListRuns\x12\".marin.workflow.v1.ListRunsRequest\x1a#.marin.workflow.v1.ListRunsResponse\"\x03\x90\x02\x01\x12Z\n\x08WatchRun\x12\".marin.workflow.v1.WatchRunRequest\x1a#.marin.workflow.v1.WatchRunResponse\"\x03\x90\x02\x01\x30\x01\x12V\n\tCancelRun\x12#.marin.workflow.v1.CancelRunRequest\x1a$.marin.workflow.v1.CancelRunResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(marin/workflow/v1/workflow_service.proto\x12\x11marin.workflow.v1\x1a marin/workflow/v1/workflow.proto\"k\n\x10PlanGraphRequest\x12\'\n\x05graph\x18\x01 \x01(\x0b\x32\x18.marin.workflow.v1.Graph\x12.\n\x07options\x18\x02 \x01(\x0b\x32\x1d.marin.workflow.v1.RunOptions\"\x9f\x01\n\x11PlanGraphResponse\x12-\n\x05nodes\x18\x01 \x03(\x0b\x32\x1e.marin.workflow.v1.PlannedNode\x12\'\n\x05graph\x18\x02 \x01(\x0b\x32\x18.marin.workflow.v1.Graph\x12\x32\n\x0bresolutions\x18\x03 \x03(\x0b\x32\x1d.marin.workflow.v1.Resolution\"\xb2\x01\n\x10\x43reateRunRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\'\n\x05graph\x18\x02 \x01(\x0b\x32\x18.marin.workflow.v1.Graph\x12.\n\x07options\x18\x03 \x01(\x0b\x32\x1d.marin.workflow.v1.RunOptions\x12\x31\n\nprovenance\x18\x04 \x01(\x0b\x32\x1d.marin.workflow.v1.Provenance\"8\n\x11\x43reateRunResponse\x12#\n\x03run\x18\x01 \x01(\x0b\x32\x16.marin.workflow.v1.Run\"\x1b\n\rGetRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\"5\n\x0eGetRunResponse\x12#\n\x03run\x18\x01 \x01(\x0b\x32\x16.marin.workflow.v1.Run\"5\n\x0fListRunsRequest\x12\x0f\n\x07project\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\"8\n\x10ListRunsResponse\x12$\n\x04runs\x18\x01 \x03(\x0b\x32\x16.marin.workflow.v1.Run\"\x1d\n\x0fWatchRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\"7\n\x10WatchRunResponse\x12#\n\x03run\x18\x01 \x01(\x0b\x32\x16.marin.workflow.v1.Run\".\n\x10\x43\x61ncelRunRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"8\n\x11\x43\x61ncelRunResponse\x12#\n\x03run\x18\x01 \x01(\x0b\x32\x16.marin.workflow.v1.Run2\xa8\x04\n\x0fWorkflowService\x12[\n\tPlanGraph\x12#.marin.workflow.v1.PlanGraphRequest\x1a$.marin.workflow.v1.PlanGraphResponse\"\x03\x90\x02\x01\x12V\n\tCreateRun\x12#.marin.workflow.v1.CreateRunRequest\x1a$.marin.workflow.v1.CreateRunResponse\x12R\n\x06GetRun\x12 .marin.workflow.v1.GetRunRequest\x1a!.marin.workflow.v1.GetRunResponse\"\x03\x90\x02\x01\x12X\n\x08ListRuns\x12\".marin.workflow.v1.ListRunsRequest\x1a#.marin.workflow.v1.ListRunsResponse\"\x03\x90\x02\x01\x12Z\n\x08WatchRun\x12\".marin.workflow.v1.WatchRunRequest\x1a#.marin.workflow.v1.WatchRunResponse\"\x03\x90\x02\x01\x30\x01\x12V\n\tCancelRun\x12#.marin.workflow.v1.CancelRunRequest\x1a$.marin.workflow.v1.CancelRunResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,29 +41,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_WORKFLOWSERVICE'].methods_by_name['WatchRun']._loaded_options = None
   _globals['_WORKFLOWSERVICE'].methods_by_name['WatchRun']._serialized_options = b'\220\002\001'
   _globals['_PLANGRAPHREQUEST']._serialized_start=97
-  _globals['_PLANGRAPHREQUEST']._serialized_end=156
-  _globals['_PLANGRAPHRESPONSE']._serialized_start=158
-  _globals['_PLANGRAPHRESPONSE']._serialized_end=224
-  _globals['_CREATERUNREQUEST']._serialized_start=226
-  _globals['_CREATERUNREQUEST']._serialized_end=305
-  _globals['_CREATERUNRESPONSE']._serialized_start=307
-  _globals['_CREATERUNRESPONSE']._serialized_end=363
-  _globals['_GETRUNREQUEST']._serialized_start=365
-  _globals['_GETRUNREQUEST']._serialized_end=392
-  _globals['_GETRUNRESPONSE']._serialized_start=394
-  _globals['_GETRUNRESPONSE']._serialized_end=447
-  _globals['_LISTRUNSREQUEST']._serialized_start=449
-  _globals['_LISTRUNSREQUEST']._serialized_end=502
-  _globals['_LISTRUNSRESPONSE']._serialized_start=504
-  _globals['_LISTRUNSRESPONSE']._serialized_end=560
-  _globals['_WATCHRUNREQUEST']._serialized_start=562
-  _globals['_WATCHRUNREQUEST']._serialized_end=591
-  _globals['_WATCHRUNRESPONSE']._serialized_start=593
-  _globals['_WATCHRUNRESPONSE']._serialized_end=648
-  _globals['_CANCELRUNREQUEST']._serialized_start=650
-  _globals['_CANCELRUNREQUEST']._serialized_end=696
-  _globals['_CANCELRUNRESPONSE']._serialized_start=698
-  _globals['_CANCELRUNRESPONSE']._serialized_end=754
-  _globals['_WORKFLOWSERVICE']._serialized_start=757
-  _globals['_WORKFLOWSERVICE']._serialized_end=1309
+  _globals['_PLANGRAPHREQUEST']._serialized_end=204
+  _globals['_PLANGRAPHRESPONSE']._serialized_start=207
+  _globals['_PLANGRAPHRESPONSE']._serialized_end=366
+  _globals['_CREATERUNREQUEST']._serialized_start=369
+  _globals['_CREATERUNREQUEST']._serialized_end=547
+  _globals['_CREATERUNRESPONSE']._serialized_start=549
+  _globals['_CREATERUNRESPONSE']._serialized_end=605
+  _globals['_GETRUNREQUEST']._serialized_start=607
+  _globals['_GETRUNREQUEST']._serialized_end=634
+  _globals['_GETRUNRESPONSE']._serialized_start=636
+  _globals['_GETRUNRESPONSE']._serialized_end=689
+  _globals['_LISTRUNSREQUEST']._serialized_start=691
+  _globals['_LISTRUNSREQUEST']._serialized_end=744
+  _globals['_LISTRUNSRESPONSE']._serialized_start=746
+  _globals['_LISTRUNSRESPONSE']._serialized_end=802
+  _globals['_WATCHRUNREQUEST']._serialized_start=804
+  _globals['_WATCHRUNREQUEST']._serialized_end=833
+  _globals['_WATCHRUNRESPONSE']._serialized_start=835
+  _globals['_WATCHRUNRESPONSE']._serialized_end=890
+  _globals['_CANCELRUNREQUEST']._serialized_start=892
+  _globals['_CANCELRUNREQUEST']._serialized_end=938
+  _globals['_CANCELRUNRESPONSE']._serialized_start=940
+  _globals['_CANCELRUNRESPONSE']._serialized_end=996
+  _globals['_WORKFLOWSERVICE']._serialized_start=999
+  _globals['_WORKFLOWSERVICE']._serialized_end=1551
 # @@protoc_insertion_point(module_scope)

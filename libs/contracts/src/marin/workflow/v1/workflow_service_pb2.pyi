@@ -8,24 +8,34 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PlanGraphRequest(_message.Message):
-    __slots__ = ("graph",)
+    __slots__ = ("graph", "options")
     GRAPH_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
     graph: _workflow_pb2.Graph
-    def __init__(self, graph: _Optional[_Union[_workflow_pb2.Graph, _Mapping]] = ...) -> None: ...
+    options: _workflow_pb2.RunOptions
+    def __init__(self, graph: _Optional[_Union[_workflow_pb2.Graph, _Mapping]] = ..., options: _Optional[_Union[_workflow_pb2.RunOptions, _Mapping]] = ...) -> None: ...
 
 class PlanGraphResponse(_message.Message):
-    __slots__ = ("nodes",)
+    __slots__ = ("nodes", "graph", "resolutions")
     NODES_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_FIELD_NUMBER: _ClassVar[int]
+    RESOLUTIONS_FIELD_NUMBER: _ClassVar[int]
     nodes: _containers.RepeatedCompositeFieldContainer[_workflow_pb2.PlannedNode]
-    def __init__(self, nodes: _Optional[_Iterable[_Union[_workflow_pb2.PlannedNode, _Mapping]]] = ...) -> None: ...
+    graph: _workflow_pb2.Graph
+    resolutions: _containers.RepeatedCompositeFieldContainer[_workflow_pb2.Resolution]
+    def __init__(self, nodes: _Optional[_Iterable[_Union[_workflow_pb2.PlannedNode, _Mapping]]] = ..., graph: _Optional[_Union[_workflow_pb2.Graph, _Mapping]] = ..., resolutions: _Optional[_Iterable[_Union[_workflow_pb2.Resolution, _Mapping]]] = ...) -> None: ...
 
 class CreateRunRequest(_message.Message):
-    __slots__ = ("request_id", "graph")
+    __slots__ = ("request_id", "graph", "options", "provenance")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     GRAPH_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    PROVENANCE_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     graph: _workflow_pb2.Graph
-    def __init__(self, request_id: _Optional[str] = ..., graph: _Optional[_Union[_workflow_pb2.Graph, _Mapping]] = ...) -> None: ...
+    options: _workflow_pb2.RunOptions
+    provenance: _workflow_pb2.Provenance
+    def __init__(self, request_id: _Optional[str] = ..., graph: _Optional[_Union[_workflow_pb2.Graph, _Mapping]] = ..., options: _Optional[_Union[_workflow_pb2.RunOptions, _Mapping]] = ..., provenance: _Optional[_Union[_workflow_pb2.Provenance, _Mapping]] = ...) -> None: ...
 
 class CreateRunResponse(_message.Message):
     __slots__ = ("run",)

@@ -91,7 +91,8 @@ class WorkflowServiceServicer:
 
     def CreateRun(self, request, context):
         """Starts a run. Called by clients. Repeating it with the same request_id returns the same run.
-        FAILED_PRECONDITION with reason DRIFT if an address is committed with another build key, with the field diff.
+        FAILED_PRECONDITION with reason DRIFT if an address is committed with another build key, with the field diff, unless
+        options decide otherwise.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
