@@ -22,7 +22,11 @@ from marin.local.errors import LocalError
 
 ROOT = envs.ROOT
 DEV = ("contracts", "artifacts", "chassis", "marin", "catalog", "workflow")
-BESIDE = {"evaluation": ("harness-lm-eval", "harness-harbor"), "rl": ("inference",)}
+BESIDE = {
+    "evaluation": ("harness-lm-eval", "harness-harbor"),
+    "rl": ("inference",),
+    "training": ("inference",),
+}
 """Environments that a suite runs processes of, beside its own."""
 ORDER = ("dev", "data", "evaluation", "tokenization", "training", "rl", "inference")
 LIMIT_SECONDS = 40 * 60
