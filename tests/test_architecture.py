@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from whole_system import ROOT
 
 SERVICES = sorted(p.name for p in (ROOT / "services").iterdir() if (p / "requirements.lock").exists())
 STAGES = ("data", "tokenization", "training", "rl", "evaluation")

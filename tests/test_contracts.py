@@ -4,7 +4,7 @@ import importlib
 import sys
 
 import pytest
-from conftest import ROOT
+from whole_system import ROOT
 
 from marin.common.v1 import options_pb2
 from marin_contracts.kinds import KINDS

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Marin
+from whole_system import ROOT, Marin
 
 pytestmark = pytest.mark.slow
 STAGES = ("fineweb", "pretrain", "sft", "gsm8k", "rl", "evaluation")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from whole_system import ROOT
 
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.catalog.v1 import catalog_service_pb2_grpc as rpc

@@ -6,7 +6,7 @@ import socket
 import textwrap
 
 import pytest
-from conftest import ROOT
+from whole_system import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def bad_row(tmp_path):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    from conftest import Marin
+    from whole_system import Marin
 
     system = Marin(tmp_path_factory.mktemp("wrong") / "ws")
     yield system

@@ -19,7 +19,8 @@ def test_update_by_stream_while_a_request_is_in_flight(fresh: Served, exports: d
     fresh.generate("p", [shared], sampling={"max_tokens": 4})
     done: list[spec.Sample] = []
     thread = threading.Thread(
-        target=lambda: done.extend(fresh.generate("p", [shared], sampling={"max_tokens": 90, "temperature": 1.0}))
+        # So many that they are still under way when the update comes.
+        target=lambda: done.extend(fresh.generate("p", [shared], n=64, sampling={"max_tokens": 90, "temperature": 1.0}))
     )
     tensors = load_file(exports[2] / "model.safetensors")
     messages = list(stream("p", 2, "digest-2", tensors))
@@ -29,13 +30,14 @@ def test_update_by_stream_while_a_request_is_in_flight(fresh: Served, exports: d
     response = fresh.stub.UpdateWeights(iter(messages), timeout=60)
     thread.join(60)
     assert response.policy.version == 2 and response.policy.digest == "digest-2"
-    (sample,) = done
-    spans = [(s.version, s.start, s.end) for s in sample.version_spans]
-    assert [v for v, _, _ in spans] == [1, 2], "the update missed the request"
-    cut = spans[1][1]
-    assert spans == [(1, 0, cut), (2, cut, 90)] and sample.finish_reason == spec.FINISH_REASON_LENGTH
-    assert follows(2, shared, sample, start=cut) < 1e-4
-    assert follows(1, shared, sample) > 0.1
+    assert len(done) == 64
+    for sample in done[::16]:
+        spans = [(s.version, s.start, s.end) for s in sample.version_spans]
+        assert [v for v, _, _ in spans] == [1, 2], "the update missed the request"
+        cut = spans[1][1]
+        assert spans == [(1, 0, cut), (2, cut, 90)] and sample.finish_reason == spec.FINISH_REASON_LENGTH
+        assert follows(2, shared, sample, start=cut) < 1e-4
+        assert follows(1, shared, sample) > 0.1
     (after,) = fresh.generate("p", [shared])
     assert follows(2, shared, after) < 1e-4
     assert after.version_spans[0].version == 2
@@ -123,7 +125,7 @@ def test_a_probe_that_does_not_match_brings_the_old_weights_back(fresh: Served, 
 def test_exact_version_requests_end_when_the_weights_change(fresh: Served, exports: dict[int, Path]):
     done: list[spec.Sample] = []
     ask = {"sampling": {"max_tokens": 200}, "exact_version": 1}
-    thread = threading.Thread(target=lambda: done.extend(fresh.generate("p", [PROMPT] * 8, **ask)))
+    thread = threading.Thread(target=lambda: done.extend(fresh.generate("p", [PROMPT] * 8, n=12, **ask)))
     messages = list(stream("p", 2, "digest-2", load_file(exports[2] / "model.safetensors")))
     thread.start()
     while not fresh.policy("p").in_flight:
