@@ -115,7 +115,7 @@ class ControlPlane(RuleBasedStateMachine):
     @rule(which=pick, fault=faults, at_store=st.booleans())
     @precondition(lambda self: self.runs)
     def reconcile(self, which: int, fault: str, at_store: bool) -> None:
-        """Dies at the first write of the step, or when its result is stored: what it did stays, what it knew is gone."""
+        """Dies at the first write of the step, or when its result is stored: what it did stays."""
         self._call(self._reconcile(self.runs[which % len(self.runs)], at_store, fault), "" if at_store else fault)
 
     async def _reconcile(self, run_id: str, at_store: bool = False, fault: str = "") -> None:
@@ -152,7 +152,9 @@ class ControlPlane(RuleBasedStateMachine):
     @precondition(lambda self: self.workers)
     def heartbeat(self, which: int, fault: str) -> None:
         w = self._worker(which)
-        if self._call(self.leases.heartbeat(w.build_id, w.epoch, w.ttl), fault, LeaseLost) or fault == AFTER:
+        taken = self._call(self.leases.heartbeat(w.build_id, w.epoch, w.ttl), fault, LeaseLost)
+        assert not taken or self.holder[w.build_id] is w, "a stale holder kept a lease alive"
+        if taken or fault == AFTER:
             w.renewed = self.clock.true
 
     @rule(which=recent, data=st.sampled_from("xy"), fault=faults)
@@ -230,7 +232,8 @@ class ControlPlane(RuleBasedStateMachine):
             if a := change.artifact:
                 self.artifacts[sequence] = a.content_digest
                 if change.attempt:
-                    assert self.holder[a.build_id].epoch == a.attempt, "a stale holder committed"
+                    newest = self.holder[a.build_id].epoch
+                    assert a.attempt == newest and a.uri.endswith(f"/{newest}"), "a stale holder committed"
                 if not a.target.mutable:
                     first = self.first.setdefault(a.target, a.content_digest)
                     assert first == a.content_digest, f"{a.target.address} was committed twice with other bytes"
@@ -258,7 +261,9 @@ class ControlPlane(RuleBasedStateMachine):
             if build.state is State.RUNNING:
                 w = self.holder[build.id]
                 end = max(w.renewed, self.grace) + w.ttl
-                assert self.clock.true < end, f"a silent holder kept its lease {(self.clock.true - end) / SECOND} s too long"
+                assert self.clock.true < end, (
+                    f"a silent holder kept its lease {(self.clock.true - end) / SECOND} s too long"
+                )
 
     def teardown(self) -> None:
         """Faults end: everything announced arrives, and every run ends."""

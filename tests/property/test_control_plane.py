@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as seeded
 from hypothesis.stateful import run_state_machine_as_test
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parent))
 from machine import ControlPlane
 from marin_catalog.core import rules
 from marin_catalog.core.context import Context
@@ -72,4 +72,4 @@ MUTATIONS = {
 def test_the_machine_fails_when(mutation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTATIONS[mutation])
     with pytest.raises((AssertionError, ExceptionGroup)):
-        drive(1000, 100, (Phase.generate,))
+        drive(4000, 100, (Phase.generate,))

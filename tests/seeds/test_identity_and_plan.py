@@ -42,7 +42,9 @@ def test_a02_the_blast_radius_of_a_change_is_shown_before_anything_runs(toy, mar
     assert code == 1 and "spec.shards: 1 -> 2" in out
     plan = marin("plan", "toy", as_json=True)
     assert actions(plan) == {"docs": "drift", "tok": "blocked", "tokens": "blocked", "talk": "cached"}
-    rebuilt = {p["node"]: (p["action"], p["reason"]) for p in marin("plan", "toy", "--on-drift", "rebuild", as_json=True)}
+    rebuilt = {
+        p["node"]: (p["action"], p["reason"]) for p in marin("plan", "toy", "--on-drift", "rebuild", as_json=True)
+    }
     assert rebuilt["docs"][0] == "run" and "takes the place of" in rebuilt["docs"][1]
     assert rebuilt["tok"] == ("run", "after docs") and rebuilt["tokens"][1] == "after docs, tok"
     assert rebuilt["talk"][0] == "cached" and len(toy.starts()) == made

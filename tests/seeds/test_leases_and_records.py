@@ -59,8 +59,7 @@ def test_a06_a_lost_lease_ends_the_work_and_the_next_attempt_finishes(toy):
     toy.do(Leases(toy.context).expire_leases())
     toy.context.clock = clock
     wait(lambda: not alive(first))
-    for run in toy.session.watch_run("r"):
-        pass
+    run = toy.wait("r")
     assert run.state == wf.RUN_STATE_SUCCEEDED
     assert [a.outcome for a in attempts(toy, run, "docs")] == ["lost", "succeeded"]
     assert len({a.uri for a in attempts(toy, run, "docs")}) == 2  # two attempts never share a directory
@@ -72,8 +71,7 @@ def test_a07_workers_that_race_for_one_build_start_one_engine(make_toy):
     toy.session.create_run("one", graph())
     toy.session.create_run("two", graph())  # the second asker attaches
     for name in ("one", "two"):
-        for run in toy.session.watch_run(name):
-            pass
+        run = toy.wait(name)
         assert run.state == wf.RUN_STATE_SUCCEEDED
     assert sorted(k for k, _ in toy.starts()) == ["conversations", "documents", "tokenizer", "tokens"]
 
@@ -101,8 +99,7 @@ def test_a30_the_log_is_there_from_the_first_second_and_after_a_crash(toy, marin
     (pid,) = started(toy, "documents")
     toy.tell("documents", say="second light")
     os.kill(pid, 9)
-    for run in toy.session.watch_run("r"):
-        pass
+    run = toy.wait("r")
     assert run.state == wf.RUN_STATE_SUCCEEDED
     assert "first light" in marin("logs", "docs", "--attempt", "1")[1]
     assert "second light" in marin("logs", "docs")[1]
@@ -114,20 +111,31 @@ def test_a31_a_view_shows_state_attempts_error_command_and_where_it_ran(toy, mar
     toy.tell("documents", seconds=600)
     toy.session.create_run("running", graph(version="dev"))
     wait(lambda: started(toy, "documents"))
-    wait(lambda: "running" in {n["state"] for n in marin("runs", "show", "running", as_json=True)["nodes"] if n["attempts"]})
+    wait(
+        lambda: (
+            "running" in {n["state"] for n in marin("runs", "show", "running", as_json=True)["nodes"] if n["attempts"]}
+        )
+    )
     toy.tell("documents")
     os.kill(started(toy, "documents")[0], 9)
-    for run in toy.session.watch_run("running"):
-        pass
+    run = toy.wait("running")
     shown = marin("runs", "show", "running", as_json=True)
     killed, good = next(n["attempts"] for n in shown["nodes"] if n["node"] == "docs")
     assert killed["outcome"] == "failed" and killed["error"]["metadata"]["signal"] == "SIGKILL"
-    assert good["outcome"] == "succeeded" and "toy_stage.engine" in good["command"]
+    assert good["outcome"] == "succeeded" and "toy_engines.engine" in good["command"]
     toy.tell("tokenizer", fail=9)
     run = toy.run(graph(version="v3", vocab=700), "failed")
     assert run.state == wf.RUN_STATE_FAILED
     code, out, _ = marin("runs", "show", "failed")
-    for part in ("TOY_BROKE: the toy broke", "fix: mend the toy", "command: ", "engine=", "python=3.12", "| at work", "skipped"):
+    for part in (
+        "TOY_BROKE: the toy broke",
+        "fix: mend the toy",
+        "command: ",
+        "engine=",
+        "python=3.12",
+        "| at work",
+        "skipped",
+    ):
         assert part in out, part
     assert code == 0 and "git_revision=" in out
     listed = marin("runs", "list", as_json=True)
@@ -140,8 +148,7 @@ def test_a31_preemption_is_told_from_failure_and_does_not_count(toy):
     wait(lambda: started(toy, "documents"))
     toy.tell("documents")
     os.kill(started(toy, "documents")[0], 15)  # what a machine that goes away sends
-    for run in toy.session.watch_run("r"):
-        pass
+    run = toy.wait("r")
     assert run.state == wf.RUN_STATE_SUCCEEDED
     assert [a.outcome for a in attempts(toy, run, "docs")] == ["preempted", "succeeded"]
     job = next(n.job.id for n in run.nodes if n.node_id == "docs")

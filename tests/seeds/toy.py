@@ -1,4 +1,4 @@
-"""Catalog, workflow, stage and worker in one process, all real; only the engines are toys. And the command line on them."""
+"""Catalog, workflow, stage and worker in one process, all real; only the engines are toys."""
 
 import asyncio
 import json
@@ -107,9 +107,11 @@ class Toy:
         """Runs a graph to its end."""
         self.session.options = options or wf.RunOptions()
         self.session.create_run(name, g)
-        for state in self.session.watch_run(name):
-            pass
-        return state
+        return self.wait(name)
+
+    def wait(self, name: str) -> wf.Run:
+        """The run at its end."""
+        return list(self.session.watch_run(name))[-1]
 
     async def _start(self, lease_seconds: float, workers: int) -> None:
         database = open_database(f"sqlite:///{self.workspace / 'catalog.db'}")
@@ -122,7 +124,9 @@ class Toy:
             workspace=str(self.workspace), catalog=self.endpoints["catalog"], lease_seconds=lease_seconds
         )
         for name, service in STAGES.items():
-            self.endpoints[name] = await self._serve(lambda s, service=service, name=name: _add_stage(s, name, service, catalog, config))
+            self.endpoints[name] = await self._serve(
+                lambda s, service=service, name=name: _add_stage(s, name, service, catalog, config)
+            )
         self.world = World(catalog, self.endpoints)
         self.reconciler = Reconciler(catalog, self.world)
         self.endpoints["workflow"] = await self._serve(
@@ -133,7 +137,7 @@ class Toy:
         self._spawn(Leases(self.context).keep_expiring())
         specs = {k: _spec_class(k) for k in MADE}
         for _ in range(workers):
-            worker = Worker("toy_stage", specs, config, CatalogClient(self.endpoints["catalog"]))
+            worker = Worker("toy_engines", specs, config, CatalogClient(self.endpoints["catalog"]))
             self.workers.append(worker)
             self._spawn(worker.run())
 
@@ -180,7 +184,7 @@ def _add_stage(
     server: grpc.aio.Server, name: str, service: ServiceDescriptor, catalog: CatalogClient, config: ServiceConfig
 ) -> None:
     kinds = tuple(JobKind(k, lambda spec, roles: None) for k in MADE if KINDS[k].service == name)
-    jobs = Jobs(Stage(name, 0, "toy_stage", service, kinds, lambda s, j: None), catalog)
+    jobs = Jobs(Stage(name, 0, "toy_engines", service, kinds, lambda s, j: None), catalog)
     handlers = {}
     for kind in kinds:
         method = service.methods_by_name[KINDS[kind.name].create]

@@ -13,7 +13,9 @@ def test_a_checkout_is_named_by_its_commit_and_its_dirt(tmp_path: Path, monkeypa
 
     def git(*args: str) -> str:
         identity = ("-c", "user.name=n", "-c", "user.email=e@example.com")
-        return subprocess.run(["git", *identity, *args], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            ["git", *identity, *args], cwd=tmp_path, check=True, capture_output=True, text=True
+        ).stdout
 
     git("init")
     (tmp_path / "a").write_text("1")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -152,3 +153,29 @@ def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as refused:
         open_database(f"sqlite:///{tmp_path}/file/catalog.db")
     assert refused.value.reason == "STORE_NOT_WRITABLE" and "--workspace" in refused.value.hint
+
+
+@pytest.mark.parametrize("database_url", ("sqlite", "bare postgres"), indirect=True)
+async def test_what_an_older_schema_holds_is_carried_over(database_url: str) -> None:
+    def first(connection: Connection) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(
+            text(
+                "INSERT INTO builds (id, sequence, revision, project, name, version, kind, build_key, spec, inputs,"
+                " max_attempts, state, attempt, attempts_used, epoch, lease_holder, lease_ttl, cancel_requested,"
+                " cancel_reason, uri, content_digest, create_time, update_time)"
+                " VALUES ('b', 1, 1, 'default', 'a', 'v1',"
+                " 'tokens', 'k', '{}', '[]', 2, 'PENDING', 0, 0, 0, '', 0, false, '', '', '', 1, 1)"
+            )
+        )
+
+    database = open_database(database_url)
+    await database.write(first)
+    await prepare(database)
+    store = SqlStore(database)
+    build = await store.next_pending(["tokens"], 1)
+    assert build and build.retry == RetryPolicy(2, 0, 0) and (build.not_before, build.preemptions) == (0, 0)
+    await store.close()

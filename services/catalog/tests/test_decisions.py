@@ -1,4 +1,4 @@
-"""What a person decides about an address: another meaning for it, a name that finds the newest; and what nobody needs."""
+"""What a person decides about an address: another meaning for it, a name for the newest; and what nobody needs."""
 
 import pytest
 from marin.catalog.v1 import catalog_service_pb2 as pb
@@ -29,7 +29,9 @@ async def replaced(catalog, key: str, data: str, supersedes: str):
 
 async def test_an_address_changes_its_meaning_only_by_name_of_what_it_held(catalog) -> None:
     old = await catalog.make("a", "1", "old")
-    user = await catalog.make("user", "2", inputs=[InputRef(role="r", address="a@v1", content_digest=old.content_digest)])
+    user = await catalog.make(
+        "user", "2", inputs=[InputRef(role="r", address="a@v1", content_digest=old.content_digest)]
+    )
     with refused("ADDRESS_DRIFT"):
         await catalog.register("a", "3")
     request = pb.RegisterBuildRequest(kind="tokens", target=target("v1", "sha256:other"), build_key="3".ljust(64, "0"))
@@ -51,7 +53,9 @@ async def test_the_same_bytes_by_another_key_take_the_address_too(catalog) -> No
 
 async def test_leave_to_replace_is_lost_when_the_address_changed_meanwhile(catalog) -> None:
     old = await catalog.make("a", "1", "old")
-    request = pb.RegisterBuildRequest(kind="tokens", target=target("v1", old.content_digest), build_key="3".ljust(64, "0"))
+    request = pb.RegisterBuildRequest(
+        kind="tokens", target=target("v1", old.content_digest), build_key="3".ljust(64, "0")
+    )
     await catalog.rpc.RegisterBuild(request)
     slow = await catalog.claim()
     await replaced(catalog, "4", "other", old.content_digest)
@@ -73,7 +77,10 @@ async def test_adoption_may_replace_by_name_too(catalog) -> None:
 async def test_latest_and_final_find_the_newest_and_say_what_it_is(catalog) -> None:
     for key, version in (("1", "v1"), ("2", "v2"), ("3", "dev")):
         await catalog.make("a", key, key, version=version)
-    assert ((await get(catalog, "latest")).target.version, (await get(catalog, "final")).target.version) == ("dev", "v2")
+    assert ((await get(catalog, "latest")).target.version, (await get(catalog, "final")).target.version) == (
+        "dev",
+        "v2",
+    )
     manifest = await catalog.rpc.GetManifest(pb.GetManifestRequest(target=target("final")))
     assert manifest.manifest.content
     with refused("UNKNOWN_ARTIFACT"):

@@ -38,7 +38,9 @@ class FakeWorld:
     async def create_job(self, node, inputs, request_id):
         if node.kind in self.away:
             raise EngineError("away", hint="wait", reason="UNREACHABLE", code="UNAVAILABLE", retryable=True)
-        job = self.jobs.setdefault(request_id, job_pb2.Job(id=request_id, state=job_pb2.JOB_STATE_PENDING, kind=node.kind))
+        job = self.jobs.setdefault(
+            request_id, job_pb2.Job(id=request_id, state=job_pb2.JOB_STATE_PENDING, kind=node.kind)
+        )
         job.target.CopyFrom(node.target)
         del job.inputs[:]
         job.inputs.extend(inputs)
@@ -57,7 +59,9 @@ class FakeWorld:
     def finish(self, job_id, content=None):
         job = self.jobs[job_id]
         digest = "sha256:" + hashlib.sha256((content or job.build_key).encode()).hexdigest()
-        artifact = Artifact(target=job.target, kind=job.kind, build_key=job.build_key, content_digest=digest, inputs=job.inputs)
+        artifact = Artifact(
+            target=job.target, kind=job.kind, build_key=job.build_key, content_digest=digest, inputs=job.inputs
+        )
         self.artifacts[(job.target.name, job.target.version)] = artifact
         job.state = job_pb2.JOB_STATE_SUCCEEDED
 

@@ -76,7 +76,8 @@ Handler = Callable[[Message], Awaitable[None]]
 @dataclass(frozen=True)
 class DeadLetter:
     """A message that a subscription gave up on. ``sequence`` is its place in the dead-letter stream, ``time`` in
-    microseconds since 1970, ``consumer`` the durable name of the subscription, ``subject`` and ``id`` those of the message."""
+    microseconds since 1970, ``consumer`` the durable name of the subscription, ``subject`` and ``id`` those of the
+    message."""
 
     sequence: int
     consumer: str
@@ -216,7 +217,8 @@ class Bus:
     async def replay(self, letter: DeadLetter) -> None:
         """Publishes a dead letter again as what it was, for every subscription, and takes it off. Raises BusError.
 
-        The message id gets a suffix, so that the stream does not take it for a repetition; :class:`Message` has it without.
+        The message id gets a suffix, so that the stream does not take it for a repetition; :class:`Message` has it
+        without.
         """
         await self.publish(letter.subject, letter.data, f"{letter.id}{_REPLAYED}{uuid.uuid4().hex}")
         try:
@@ -262,8 +264,8 @@ class Bus:
 
         With ``durable`` the server remembers the position under that name; without, only what comes from now on is
         seen. A message whose handler raises, or whose process dies (noticed after ``ack_wait`` seconds), is delivered
-        again before the next one; on the ``max_deliveries``-th failure it becomes a dead letter (see :meth:`replay`) and
-        the next one gets its turn. Survives restarts of the server and the loss of its store.
+        again before the next one; on the ``max_deliveries``-th failure it becomes a dead letter (see :meth:`replay`)
+        and the next one gets its turn. Survives restarts of the server and the loss of its store.
         """
         consumer = _Consumer(subject, handler, durable, ack_wait, max_deliveries)
         task = asyncio.create_task(self._consume(consumer), name=f"bus {subject}")
@@ -302,9 +304,7 @@ class Bus:
                 log.debug("subscription %s: %s", subject, e)
                 await backoff.pause()
 
-    async def _drain(
-        self, pull: JetStreamContext.PullSubscription, consumer: "_Consumer", backoff: Backoff
-    ) -> None:
+    async def _drain(self, pull: JetStreamContext.PullSubscription, consumer: "_Consumer", backoff: Backoff) -> None:
         """Returns never; raises when the consumer or the connection is gone."""
         while True:
             try:

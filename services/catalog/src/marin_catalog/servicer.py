@@ -12,8 +12,8 @@ from marin_catalog.core.builds import Builds, Registration
 from marin_catalog.core.checks import page_limit, page_start
 from marin_catalog.core.context import Context
 from marin_catalog.core.errors import BadRequest
-from marin_catalog.core.letters import Letters, NoLetters
 from marin_catalog.core.leases import Commit, Leases
+from marin_catalog.core.letters import Letters, NoLetters
 from marin_catalog.core.model import Failure
 from marin_catalog.core.rules import Ending
 from marin_catalog.core.runs import Runs

@@ -5,10 +5,12 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 
-from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as pb
+from marin.catalog.v1 import catalog_pb2
+from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_chassis.client import CatalogClient
 from marin_chassis.engine import EngineError
+
 from marin_workflow.core.reconcile import step
 from marin_workflow.world import World
 
@@ -40,7 +42,8 @@ class Reconciler:
         """Picks up the runs that were running when the process before this one ended. Waits for the catalog."""
         listed = await self._catalog.ListRuns(pb.ListRunsRequest(states=["running"], page_size=1000), patience=3600)
         for stored in listed.runs:
-            self._start(wf.Run.FromString(stored.body), stored.revision)
+            if stored.id not in self._tasks:
+                self._start(wf.Run.FromString(stored.body), stored.revision)
 
     async def create(self, run: wf.Run) -> wf.Run:
         """Stores a new run and starts it; a run of this id that is there already is returned as it is."""
@@ -78,15 +81,26 @@ class Reconciler:
             if run.state != wf.RUN_STATE_RUNNING:
                 return
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1), self._changed:  # a change between the check and the wait is seen a second later
+                async with (
+                    asyncio.timeout(1),
+                    self._changed,
+                ):  # a change between the check and the wait is seen a second later
                     await self._changed.wait()
 
     async def cancel(self, run_id: str, reason: str) -> wf.Run:
-        """Notes the wish; the run's own task carries it out."""
-        run = await self.get(run_id)
-        if run.state == wf.RUN_STATE_RUNNING:
-            run.cancel_reason = reason or "cancelled by request"
-            self.wake()
+        """Notes the wish, and returns once it is stored; the run's own task carries it out."""
+        stored = (await self._catalog.GetRun(pb.GetRunRequest(id=run_id))).run
+        run = self._live.get(stored.id)
+        if run is None:  # ended, or this process has not picked it up yet
+            run = wf.Run.FromString(stored.body)
+            if run.state != wf.RUN_STATE_RUNNING:
+                return run
+            self._start(run, stored.revision)
+        run.cancel_reason = run.cancel_reason or reason or "cancelled by request"
+        self.wake()
+        while run.state == wf.RUN_STATE_RUNNING and not wf.Run.FromString(stored.body).cancel_reason:
+            await asyncio.sleep(0.02)
+            stored = (await self._catalog.GetRun(pb.GetRunRequest(id=stored.id))).run
         return run
 
     def _start(self, run: wf.Run, revision: int) -> None:

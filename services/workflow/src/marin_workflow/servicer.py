@@ -9,6 +9,7 @@ from marin.workflow.v1 import workflow_pb2 as wf
 from marin.workflow.v1 import workflow_service_pb2 as pb
 from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
 from marin_chassis.client import CatalogClient
+
 from marin_workflow.core.aliases import resolve
 from marin_workflow.core.plan import plan
 from marin_workflow.core.reconcile import drift_error, new_run

@@ -1,18 +1,18 @@
 """Wires the workflow service."""
 
 import grpc
-
 from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
 from marin_chassis.client import CatalogClient
 from marin_chassis.server import ServiceContext, run_service
 from marin_chassis.worker import endpoints
+
 from marin_workflow.reconciler import Reconciler
 from marin_workflow.servicer import WorkflowServicer
 from marin_workflow.world import World
 
 
 def add(server: grpc.aio.Server, context: ServiceContext) -> None:
-    """Registers the servicer; resumes running runs in the background, so that a catalog that is late does not hold up health."""
+    """Registers the servicer; resumes runs in the background: a late catalog does not hold up health."""
     catalog = CatalogClient(context.config.catalog)
     world = World(catalog, endpoints(context.config))
     reconciler = Reconciler(catalog, world)

@@ -5,16 +5,16 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message
-
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.catalog.v1.catalog_pb2 import Artifact
 from marin.common.v1 import artifact_pb2, job_pb2
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_artifacts.identity import semantic_dict
-from marin_contracts.kinds import KINDS
 from marin_chassis.client import CatalogClient, call, channel
 from marin_chassis.engine import EngineError
 from marin_chassis.stage import job_of
+from marin_contracts.kinds import KINDS
+
 from marin_workflow.core.graph import spec_of
 
 
@@ -41,9 +41,7 @@ class World:
         request = pb.AdoptArtifactRequest(source=source.target, target=target)
         return (await self._catalog.AdoptArtifact(request)).artifact
 
-    async def create_job(
-        self, node: wf.Node, inputs: list[artifact_pb2.InputRef], request_id: str
-    ) -> job_pb2.Job:
+    async def create_job(self, node: wf.Node, inputs: list[artifact_pb2.InputRef], request_id: str) -> job_pb2.Job:
         kind = KINDS[node.kind]
         module = importlib.import_module(f"marin.{kind.service}.v1.{kind.service}_service_pb2")
         (service,) = module.DESCRIPTOR.services_by_name.values()

@@ -39,6 +39,8 @@ def override(graph: wf.Graph, overrides: Sequence[str]) -> wf.Graph:
         if not matched:
             names = sorted({n.target.name for n in graph.nodes})
             raise MarinError(
-                f"--override {text} matches no artifact of {graph.name}", f"names are {', '.join(names)}", "BAD_OVERRIDE"
+                f"--override {text} matches no artifact of {graph.name}",
+                f"names are {', '.join(names)}",
+                "BAD_OVERRIDE",
             )
     return graph

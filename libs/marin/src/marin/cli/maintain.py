@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
-
 from marin.catalog.v1 import catalog_pb2
 from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
 from marin.cli.output import clean, print_json, print_table, size
@@ -135,9 +134,15 @@ def gc(args: argparse.Namespace) -> int:
     if args.output == "json":
         print_json({"dry_run": args.dry_run, "actions": rows})
     elif rows:
-        print_table(("", "size", "directory", "why"), [(r["action"], size(r["bytes"]), r["path"], r["reason"]) for r in rows])
+        print_table(
+            ("", "size", "directory", "why"), [(r["action"], size(r["bytes"]), r["path"], r["reason"]) for r in rows]
+        )
         total = size(sum(r["bytes"] for r in rows))
-        print(f"{total} would be moved or freed" if args.dry_run else f"{total} moved or freed; quarantine: {store / QUARANTINE}")
+        print(
+            f"{total} would be moved or freed"
+            if args.dry_run
+            else f"{total} moved or freed; quarantine: {store / QUARANTINE}"
+        )
     else:
         print("nothing to do", file=sys.stderr)
     return 0

@@ -6,7 +6,6 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
-
 from marin.catalog.v1 import catalog_pb2
 from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
 from marin.cli.live import WORDS
@@ -39,7 +38,9 @@ def runs_show(args: argparse.Namespace) -> int:
         run = session.call(session.workflow.GetRun, pb.GetRunRequest(id=args.run)).run
         attempts = {n.node_id: _attempts(session, n.job.id) for n in run.nodes if n.job.id}
     if args.output == "json":
-        nodes = [{**_node_row(n), "attempts": [_attempt_row(a) for a in attempts.get(n.node_id, [])]} for n in run.nodes]
+        nodes = [
+            {**_node_row(n), "attempts": [_attempt_row(a) for a in attempts.get(n.node_id, [])]} for n in run.nodes
+        ]
         print_json({**_run_row(run), "provenance": MessageToDict(run.provenance), "nodes": nodes})
         return 0
     facts = _run_row(run)
@@ -47,7 +48,10 @@ def runs_show(args: argparse.Namespace) -> int:
     p = run.provenance
     if p.command:
         dirt = " with changes in no commit" if p.git_dirty else ""
-        print(f"asked for by {clean(p.user)}@{clean(p.host)}: {clean(p.command)}\nfrom {p.git_revision or 'no checkout'}{dirt}")
+        print(
+            f"asked for by {clean(p.user)}@{clean(p.host)}: {clean(p.command)}\n"
+            f"from {p.git_revision or 'no checkout'}{dirt}"
+        )
     for r in run.resolutions:
         print(f"{r.alias} stood for {r.address}  {r.content_digest[7:19]}")
     print_table(("node", "state", "artifact", "attempts"), [tuple(_node_row(n).values()) for n in run.nodes])
@@ -73,7 +77,9 @@ def lineage(args: argparse.Namespace) -> int:
         rows = [(n.distance, address(n.artifact), n.artifact.kind, n.artifact.content_digest[7:19]) for n in nodes]
         print_table(("steps", "address", "kind", "digest"), rows)
     else:
-        print(f"nothing was made from {args.address}" if args.down else f"{args.address} was made from no other artifact")
+        print(
+            f"nothing was made from {args.address}" if args.down else f"{args.address} was made from no other artifact"
+        )
     return 0
 
 

@@ -17,7 +17,7 @@ Table = dict[str, dict[str, Any]]
 class ReadModel:
     """Three tables: builds by id, artifacts by ``project/name@version``, runs by id.
 
-    :meth:`apply` may get events twice and out of order: of each record the event with the largest sequence number counts.
+    :meth:`apply` may get events twice and out of order: the event of a record with the largest number counts.
     """
 
     builds: Table = field(default_factory=dict)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from google.protobuf.message import Message
-
 from marin.client.errors import MarinError
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_contracts.kinds import KINDS
@@ -25,15 +24,18 @@ class ResourceConfig:
     nodes: int = 1
     cpus: int = 0
     memory_gib: int = 0
+    disk_gib: int = 0
 
     @classmethod
-    def with_cpu(cls, cpus: int = 0, memory_gib: int = 0) -> "ResourceConfig":
-        return cls(cpus=cpus, memory_gib=memory_gib)
+    def with_cpu(cls, cpus: int = 0, memory_gib: int = 0, disk_gib: int = 0) -> "ResourceConfig":
+        return cls(cpus=cpus, memory_gib=memory_gib, disk_gib=disk_gib)
 
     @classmethod
-    def with_gpu(cls, accelerator: str, nodes: int = 1, cpus: int = 0, memory_gib: int = 0) -> "ResourceConfig":
+    def with_gpu(
+        cls, accelerator: str, nodes: int = 1, cpus: int = 0, memory_gib: int = 0, disk_gib: int = 0
+    ) -> "ResourceConfig":
         """``accelerator`` is ``<count>x<type>`` per node, for example ``4xGB200``."""
-        return cls(accelerator, nodes, cpus, memory_gib)
+        return cls(accelerator, nodes, cpus, memory_gib, disk_gib)
 
     @classmethod
     def with_tpu(cls, slice_type: str = "v5p-8") -> "ResourceConfig":
@@ -111,7 +113,7 @@ def graph(name: str, steps: Iterable[ArtifactStep], project: str = "default") ->
                 node.inputs.add(role=role, address=source)
         r = step.resources
         node.resources.accelerator, node.resources.nodes = r.accelerator, r.nodes
-        node.resources.cpus, node.resources.memory_gib = r.cpus, r.memory_gib
+        node.resources.cpus, node.resources.memory_gib, node.resources.disk_gib = r.cpus, r.memory_gib, r.disk_gib
         getattr(node, KINDS[step.kind].spec_field).CopyFrom(step.spec)
     return result
 

@@ -28,6 +28,8 @@ from marin_catalog.core.model import (
     slot_of,
 )
 
+DEFAULT_RETRY = RetryPolicy()
+
 
 @dataclass(frozen=True)
 class Registration:
@@ -39,7 +41,7 @@ class Registration:
     build_key: str
     spec: dict
     inputs: tuple[Input, ...]
-    retry: RetryPolicy = RetryPolicy()
+    retry: RetryPolicy = DEFAULT_RETRY
     supersedes: str = ""
 
     @property

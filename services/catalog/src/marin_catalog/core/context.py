@@ -26,8 +26,8 @@ def wall_clock() -> int:
 class Context:
     """``since`` is when this catalog began to listen: leases do not run out before they could be renewed here.
     ``poll`` is how many seconds a waiting call trusts in notices before it looks at the store again. ``monotonic``, in
-    seconds, tells a clock that was put forward from time that went by; without it the clock is trusted. ``jitter`` is drawn
-    for each wait before another attempt. ``rewinds`` counts how often the relay's mark was put back here."""
+    seconds, tells a clock that was put forward from time that went by; without it the clock is trusted. ``jitter`` is
+    drawn for each wait before another attempt. ``rewinds`` counts how often the relay's mark was put back here."""
 
     store: Store
     clock: Callable[[], int] = wall_clock

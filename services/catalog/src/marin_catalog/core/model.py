@@ -22,8 +22,8 @@ class State(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How an attempt ended. ``PREEMPTED``: its machine was taken away, which does not count. ``LOST``: its lease ran out
-    before its holder said anything."""
+    """How an attempt ended. ``PREEMPTED``: its machine was taken away, which does not count. ``LOST``: its lease ran
+    out before its holder said anything."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -101,8 +101,9 @@ class RetryPolicy:
 class Build:
     """One artifact in the making.
 
-    ``revision`` grows with each write; ``attempts_used`` and ``preemptions`` count since the last reset. A pending build
-    is not claimed before ``not_before``. ``supersedes`` is the content digest that its immutable address may hold and lose.
+    ``revision`` grows with each write; ``attempts_used`` and ``preemptions`` count since the last reset. A pending
+    build is not claimed before ``not_before``. ``supersedes`` is the content digest that its immutable address may hold
+    and lose.
     """
 
     id: str
@@ -208,8 +209,8 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Unreferenced:
-    """The directory of an ended attempt that nothing refers to. ``overwritten``: it was committed, and a newer commit of
-    its address took over before anything was made from it."""
+    """The directory of an ended attempt that nothing refers to. ``overwritten``: it was committed, and a newer commit
+    of its address took over before anything was made from it."""
 
     attempt: Attempt
     kind: str

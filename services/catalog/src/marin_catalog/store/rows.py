@@ -28,14 +28,18 @@ from marin_catalog.core.model import (
 
 def build_row(b: Build) -> dict[str, Any]:
     row = _plain(b)
-    row |= _target(row.pop("target")) | _plain(row.pop("retry")) | {
-        "slot": b.slot,
-        "spec": _dumps(b.spec),
-        "inputs": _inputs(b.inputs),
-        "state": b.state.value,
-        "error": _dumps(vars(b.error)) if b.error else None,
-        "progress": _dumps(vars(b.progress)) if b.progress else None,
-    }
+    row |= (
+        _target(row.pop("target"))
+        | _plain(row.pop("retry"))
+        | {
+            "slot": b.slot,
+            "spec": _dumps(b.spec),
+            "inputs": _inputs(b.inputs),
+            "state": b.state.value,
+            "error": _dumps(vars(b.error)) if b.error else None,
+            "progress": _dumps(vars(b.progress)) if b.progress else None,
+        }
+    )
     return row
 
 

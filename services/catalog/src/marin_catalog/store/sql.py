@@ -202,9 +202,7 @@ class SqlStore:
 
     async def mark_published(self, sequence: int, since: int) -> bool:
         mark = update(COUNTERS).where(COUNTERS.c.name == "published", COUNTERS.c.value == since)
-        return await self._database.write(
-            lambda c: c.execute(mark.values(value=max(sequence, since))).rowcount == 1
-        )
+        return await self._database.write(lambda c: c.execute(mark.values(value=max(sequence, since))).rowcount == 1)
 
     async def rewind_published(self, sequence: int) -> None:
         back = update(COUNTERS).where(COUNTERS.c.name == "published", COUNTERS.c.value > sequence)

@@ -4,10 +4,9 @@ import difflib
 from graphlib import CycleError, TopologicalSorter
 
 from google.protobuf.message import Message
-
 from marin.workflow.v1 import workflow_pb2 as wf
-from marin_contracts.kinds import KINDS
 from marin_chassis.engine import EngineError
+from marin_contracts.kinds import KINDS
 
 
 def is_mutable(version: str) -> bool:
@@ -64,7 +63,9 @@ def _check_node(node: wf.Node, nodes: dict[str, wf.Node]) -> None:
             "WRONG_SPEC",
         )
     if not (node.target.name and node.target.version):
-        raise _bad(f"node '{node.id}' has no name@version to commit to", "set target.name and target.version", "NO_TARGET")
+        raise _bad(
+            f"node '{node.id}' has no name@version to commit to", "set target.name and target.version", "NO_TARGET"
+        )
     if node.target.version in ALIASES:
         raise _bad(
             f"node '{node.id}' would commit to '{node.target.version}', which is an alias for the newest version",
@@ -84,7 +85,7 @@ def _check_node(node: wf.Node, nodes: dict[str, wf.Node]) -> None:
         source = nodes[i.node_id].target.version if i.node_id else i.address.rpartition("@")[2]
         if is_mutable(source) and not is_mutable(node.target.version):
             raise _bad(
-                f"'{node.target.name}@{node.target.version}' is fixed but its input '{i.role}' is the mutable '{source}'",
+                f"'{node.target.name}@{node.target.version}' is fixed, its input '{i.role}' is the mutable '{source}'",
                 "give the node a 'dev' version too, or pin the input to a fixed version",
                 "FIXED_ON_MUTABLE",
             )

@@ -3,12 +3,12 @@
 from typing import Protocol
 
 from google.protobuf.timestamp_pb2 import Timestamp
-
 from marin.catalog.v1.catalog_pb2 import Artifact
 from marin.common.v1 import artifact_pb2, job_pb2
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_chassis.engine import EngineError
 from marin_chassis.errors import to_status
+
 from marin_workflow.core.graph import topological
 from marin_workflow.core.plan import CatalogView, with_inputs
 
@@ -22,9 +22,7 @@ class Actions(CatalogView, Protocol):
 
     async def adopt(self, source: Artifact, target: artifact_pb2.ArtifactTarget) -> Artifact: ...
 
-    async def create_job(
-        self, node: wf.Node, inputs: list[artifact_pb2.InputRef], request_id: str
-    ) -> job_pb2.Job: ...
+    async def create_job(self, node: wf.Node, inputs: list[artifact_pb2.InputRef], request_id: str) -> job_pb2.Job: ...
 
     async def job(self, node: wf.Node, job_id: str) -> job_pb2.Job: ...
 
@@ -42,8 +40,8 @@ def new_run(run_id: str, graph: wf.Graph, options: wf.RunOptions | None = None) 
 async def step(run: wf.Run, actions: Actions) -> None:
     """Moves every node as far as it can go now, and sets the state of the run.
 
-    An error of one node's service is that node's failure, unless the service is merely away: then the node keeps its state
-    with the reason and is tried again at the next step.
+    An error of one node's service is that node's failure, unless the service is merely away: then the node keeps its
+    state with the reason and is tried again at the next step.
     """
     nodes = {n.id: n for n in run.graph.nodes}
     states = {s.node_id: s for s in run.nodes}
@@ -63,9 +61,7 @@ async def step(run: wf.Run, actions: Actions) -> None:
         if run.cancel_reason and any(s.state == wf.NODE_STATE_CANCELLED for s in run.nodes):
             run.state = wf.RUN_STATE_CANCELLED
         else:
-            run.state = (
-                wf.RUN_STATE_FAILED if any(s.state in BAD for s in run.nodes) else wf.RUN_STATE_SUCCEEDED
-            )
+            run.state = wf.RUN_STATE_FAILED if any(s.state in BAD for s in run.nodes) else wf.RUN_STATE_SUCCEEDED
 
 
 async def _advance(

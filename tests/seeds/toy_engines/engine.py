@@ -1,7 +1,7 @@
 """Writes one file. ``$TOY/<kind>.json`` may say otherwise:
 
-``text``: what to write in place of the build key; ``seconds``: how long to work; ``die``: attempts that kill themselves;
-``fail``: attempts that end with an error; ``say``: what to print first.
+``text``: what to write in place of the build key; ``seconds``: how long to work; ``die``: attempts that kill
+themselves; ``fail``: attempts that end with an error; ``say``: what to print first.
 """
 
 import json
