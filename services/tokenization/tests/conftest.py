@@ -44,6 +44,11 @@ def stock(tokenizer: Path) -> dict[str, bytes]:
 def hub(stock: dict[str, bytes]) -> Hub:
     """A hub that has the stock tokenizer, with weights and a readme beside it."""
     HUB.clear()
-    HUB.files["Qwen/Qwen3-0.6B-Base"] = {**stock, "model.safetensors": b"x" * 999, "README.md": b"#", "config.json": b"{}"}
+    HUB.files["Qwen/Qwen3-0.6B-Base"] = {
+        **stock,
+        "model.safetensors": b"x" * 999,
+        "README.md": b"#",
+        "config.json": b"{}",
+    }
     HUB.commits["Qwen/Qwen3-0.6B-Base"] = "da87bfb608c14b7cf20ba1ce41287e8de496c0cd"
     return HUB

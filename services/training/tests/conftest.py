@@ -1,7 +1,7 @@
 """Trains once for all tests, in three chains on two cores.
 
-Loading Levanter is most of what a tiny training costs. It is loaded here once, before any of its threads is started, and
-two idle copies of this process are forked at once; the chains run in them, and fork an engine process for each job.
+Loading Levanter is most of what a tiny training costs. It is loaded here once, before any of its threads is started,
+and two idle copies of this process are forked; the chains run in them, and fork an engine process for each job.
 """
 
 import multiprocessing

@@ -13,7 +13,9 @@ prompt = torch.tensor([tokenizer.encode("river stone")])
 with torch.no_grad():
     logits = model(prompt).logits
     # Nearly uniform, so that ids of all kinds are sampled; nothing may end the samples early.
-    sampled = model.generate(prompt, do_sample=True, temperature=50.0, top_k=0, max_new_tokens=48, num_return_sequences=16)
+    sampled = model.generate(
+        prompt, do_sample=True, temperature=50.0, top_k=0, max_new_tokens=48, num_return_sequences=16
+    )
 ids = sampled[:, prompt.shape[1] :].flatten().tolist()
 print(
     json.dumps(

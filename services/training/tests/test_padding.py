@@ -1,10 +1,9 @@
-"""A model with more ids than its tokenizer: tokenizer, trainer, export and transformers agree, and every id has a text."""
+"""A model with more ids than its tokenizer: trainer, export and transformers agree, and every id has a text."""
 
 import json
 from pathlib import Path
 
 import pytest
-from marin.training.v1 import training_pb2 as pb
 from marin_artifacts.identity import spec_dict
 from marin_chassis.engine import EngineError, Job
 from marin_training import engine
@@ -30,9 +29,7 @@ def test_model_export_and_tokenizer_have_one_size(padded: Padded, which: str) ->
 
 
 def test_no_text_is_encoded_otherwise_and_no_padding_is_trained_on(padded: Padded, tokens: Path) -> None:
-    before, after = (
-        AutoTokenizer.from_pretrained(p) for p in (tokens / "tokenizer", padded.pretrained.out / "hf")
-    )
+    before, after = (AutoTokenizer.from_pretrained(p) for p in (tokens / "tokenizer", padded.pretrained.out / "hf"))
     text = "river stone, lantern. ünïcödé 漢字 <|im_start|>"
     assert before.encode(text) == after.encode(text)
     assert before.eos_token_id == after.eos_token_id
@@ -52,9 +49,7 @@ def test_transformers_loads_it_and_no_sampled_id_is_without_a_text(padded: Padde
 def test_without_the_flag_another_size_is_an_error_with_both_numbers(
     tmp_path: Path, padded: Padded, conversations: Path
 ) -> None:
-    job = make_job(
-        tmp_path / "j", "checkpoint.sft", sft_spec(), {"init": padded.bare, "conversations": conversations}
-    )
+    job = make_job(tmp_path / "j", "checkpoint.sft", sft_spec(), {"init": padded.bare, "conversations": conversations})
     with pytest.raises(EngineError, match=f"{PADDED}.*{VOCAB}") as e:
         engine.run(job)
     assert e.value.reason == "VOCAB_MISMATCH" and "pad_tokenizer_to_match_model" in e.value.hint
@@ -89,5 +84,3 @@ def test_a_tokenizer_of_qwen3s_shape_is_padded_for_every_library(tmp_path: Path)
     once = tree(place)
     pad_tokenizer(place, 151_936)
     assert tree(place) == once
-
-

@@ -109,6 +109,7 @@ def test_the_gb200_profile_is_the_model_of_596_million_parameters(tmp_path: Path
             head_dim=128,
             tie_word_embeddings=True,
             rope_theta=1e6,
+            vocab_size=151_936,
         ),
         optimizer=pb.OptimizerConfig(learning_rate=3e-4, weight_decay=0.1, warmup=0.1, min_lr_ratio=0.1),
         num_train_steps=16,
@@ -116,6 +117,7 @@ def test_the_gb200_profile_is_the_model_of_596_million_parameters(tmp_path: Path
         seq_len=512,
         z_loss_weight=1e-4,
         precision=pb.PRECISION_BF16_COMPUTE,
+        pad_tokenizer_to_match_model=True,
         resources=pb.Resources(accelerator="gb200", accelerators_per_node=4, cpus=64, ram_gib=512, disk_gib=256),
     )
     check_pretrain(spec_dict(spec), {"tokens": "t@v1"})
@@ -123,6 +125,7 @@ def test_the_gb200_profile_is_the_model_of_596_million_parameters(tmp_path: Path
     sources, tokenizer = token_inputs(job)
     config = levanter_adapter.decode(pretrain_config(job, sources, tokenizer, [0]))
     assert config.model.total_trainable_params(151_669) == 595_769_344  # as the original reports
+    assert config.model.total_trainable_params(151_936) == 595_769_344 + (151_936 - 151_669) * 1024
     assert config.trainer.require_accelerator and config.trainer.train_batch_size == 32
 
 

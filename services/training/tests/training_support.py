@@ -163,8 +163,8 @@ def make_job(root: Path, kind: str, spec: Message, inputs: dict[str, Path], scra
 def start(job: Job, fresh: bool = False) -> int:
     """Starts the engine on a job and returns its process id.
 
-    A fresh process loads Levanter anew, as under a worker. The others are forks of this one, which has loaded it and has
-    started no thread yet: the same code, ten seconds sooner.
+    A fresh process loads Levanter anew, as under a worker. The others are forks of this one, which has loaded it and
+    has started no thread yet: the same code, ten seconds sooner.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # allocators run native threads from their import on
@@ -265,10 +265,17 @@ def write_bare(root: Path, padded: Job, tokens: Path) -> Path:
 
 
 def stock_tokenizer(root: Path) -> Path:
-    """A tokenizer of the shape of Qwen3's: 151,643 entries, 26 added tokens after them, and a config that lists those."""
+    """A tokenizer of Qwen3's shape: 151,643 entries, 26 added tokens after them, and a config that lists those."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocab = {token: i for i, token in enumerate([*alphabet, *(f"Ġ{i}" for i in range(151_643 - 256))])}
-    names = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *(f"<|extra_{i}|>" for i in range(21)), "<think>", "</think>"]
+    names = [
+        "<|endoftext|>",
+        "<|im_start|>",
+        "<|im_end|>",
+        *(f"<|extra_{i}|>" for i in range(21)),
+        "<think>",
+        "</think>",
+    ]
     bpe = Tokenizer(models.BPE(vocab, []))
     bpe.pre_tokenizer, bpe.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     bpe.add_special_tokens(names)

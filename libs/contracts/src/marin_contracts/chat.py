@@ -12,4 +12,4 @@ CHATML = (
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
-"""ChatML. What the assistant says, and the ``<|im_end|>`` after it, lies in a generation block: those tokens are learned."""
+"""ChatML. What the assistant says and the ``<|im_end|>`` after it lie in a generation block: they are learned."""

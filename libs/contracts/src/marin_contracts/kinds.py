@@ -7,8 +7,9 @@ from dataclasses import dataclass
 class Kind:
     """One kind of artifact.
 
-    ``service`` makes it by ``create`` (the RPC on that service); ``spec_field`` holds its spec in a graph node. ``engine`` names
-    what can change the bytes: a new engine version gives new build keys. ``beside`` are services that must be up as well.
+    ``service`` makes it by ``create`` (the RPC on that service); ``spec_field`` holds its spec in a graph node.
+    ``engine`` names what can change the bytes: a new engine version gives new build keys. ``beside`` are services that
+    must be up as well.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Kind:
 
 
 _LEVANTER = "marin-levanter-0.2.227.dev40316220070/1"
+_HARNESSES = "lm-eval-0.4.13/harbor-0.25.0/vllm-0.32.0/1"
 
 KINDS = {
     k.name: k
@@ -33,6 +35,6 @@ KINDS = {
         Kind("checkpoint.pretrain", "training", "CreatePretrainJob", "pretrain", _LEVANTER),
         Kind("checkpoint.sft", "training", "CreateSftJob", "sft", _LEVANTER),
         Kind("policy", "rl", "CreateGrpoJob", "grpo", "skyrl-0.4.0/vllm-0.32.0/1", ("inference",)),
-        Kind("evaluation", "evaluation", "CreateEvaluateJob", "evaluate", "lm-eval-0.4.13/harbor-0.25.0/vllm-0.32.0/1", ("inference",)),
+        Kind("evaluation", "evaluation", "CreateEvaluateJob", "evaluate", _HARNESSES, ("inference",)),
     )
 }

@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.post_training.iceball_profiles import PROFILES, Profile
 from marin.execution.lazy import ArtifactStep
 from marin.experiment import data
 from marin.experiment.evaluation import evaluate
 from marin.experiment.rl import grpo
 from marin.experiment.train import sft, train_lm
+
+from experiments.post_training.iceball_profiles import PROFILES, Profile
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def build_workflow(version: str, profile: str = "cpu", corpus: Sequence[str] = (
         z_loss_weight=1e-4,
         precision=p.precision,
         checkpoint_every_steps=p.checkpoint_every,
+        pad_tokenizer_to_match_model=p.pad_tokenizer,
         resources=p.train_resources,
         stage="pretrain",
     )
@@ -71,12 +73,19 @@ def build_workflow(version: str, profile: str = "cpu", corpus: Sequence[str] = (
         num_train_steps=p.sft_steps,
         precision=p.precision,
         checkpoint_every_steps=p.checkpoint_every,
-        resources=p.train_resources,
+        eos_tokens=p.eos_tokens,
+        pad_tokenizer_to_match_model=p.pad_tokenizer,
+        resources=p.sft_resources,
         stage="sft",
     )
     train, validation = p.problems()
     gsm8k = data.problems(
-        name="documents/iceball-micro-gsm8k-skyrl", version=version, train=train, validation=validation, stage="gsm8k"
+        name="documents/iceball-micro-gsm8k-skyrl",
+        version=version,
+        train=train,
+        validation=validation,
+        resources=p.data_resources,
+        stage="gsm8k",
     )
     rl = grpo(
         name="checkpoints/iceball-micro-rl",
@@ -106,19 +115,27 @@ def _fineweb(p: Profile, version: str, corpus: Sequence[str]) -> ArtifactStep:
         version=version,
         sources=sources,
         filters=p.filters,
+        dedup=p.dedup,
         shards=p.shards,
+        resources=p.data_resources,
         stage="fineweb",
     )
     tokenizer = p.tokenizer(text, version)
     return data.tokenize(
-        name="tokenized/iceball-micro-fineweb", version=version, documents=text, tokenizer=tokenizer, stage="fineweb"
+        name="tokenized/iceball-micro-fineweb",
+        version=version,
+        documents=text,
+        tokenizer=tokenizer,
+        resources=p.data_resources,
+        stage="fineweb",
     )
 
 
 def main() -> int:
     """Prints the graph, or runs it."""
-    from experiments import registry
     from marin.cli.plan_view import tree
+
+    from experiments import registry
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", required=True, help="version label of the artifacts")

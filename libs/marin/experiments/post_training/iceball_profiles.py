@@ -1,6 +1,6 @@
 """The two profiles of iceball-micro: every number in one place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from marin.data.v1 import data_pb2
@@ -9,11 +9,12 @@ from marin.execution.lazy import ArtifactStep, ResourceConfig
 from marin.experiment import data
 from marin.experiment.train import AdamConfig, ModelConfig
 from marin.rl.v1 import rl_pb2
+from marin_contracts.chat import CHATML
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Data, sizes and machines. Functions are called while the graph is built."""
+    """Data, sizes and machines. Functions are called while the graph is built. ``dedup`` is of the pretraining text."""
 
     corpus: Callable[[], list[data_pb2.Source]]
     filters: data_pb2.Filters
@@ -34,7 +35,12 @@ class Profile:
     grpo: Mapping[str, object]
     tasks: Callable[[], list[evaluation_pb2.EvaluationTask]]
     evaluate: Mapping[str, object]
+    dedup: str = "exact"
+    pad_tokenizer: bool = False
+    eos_tokens: Sequence[str] = ("<|im_end|>", "<|endoftext|>")
+    data_resources: ResourceConfig = ResourceConfig.with_cpu()
     train_resources: ResourceConfig = ResourceConfig.with_cpu()
+    sft_resources: ResourceConfig = ResourceConfig.with_cpu()
     rl_resources: ResourceConfig = ResourceConfig.with_cpu()
     eval_resources: ResourceConfig = ResourceConfig.with_cpu()
 
@@ -42,6 +48,18 @@ class Profile:
 def _trained_tokenizer(text: ArtifactStep, version: str) -> ArtifactStep:
     return data.train_tokenizer(
         name="tokenizers/iceball-micro", version=version, documents=text, vocab_size=2048, stage="fineweb"
+    )
+
+
+def _qwen3_tokenizer(text: ArtifactStep, version: str) -> ArtifactStep:
+    # Its own template has no generation block, and fine-tuning could learn nothing with it.
+    return data.hub_tokenizer(
+        name="tokenizers/iceball-micro-qwen3",
+        version=version,
+        repo="Qwen/Qwen3-0.6B-Base",
+        revision="da87bfb608c14b7cf20ba1ce41287e8de496c0cd",
+        chat_template=CHATML,
+        stage="fineweb",
     )
 
 
@@ -98,13 +116,17 @@ GB200 = Profile(
     corpus=lambda: [data.hub("fineweb-edu", *_FINEWEB, limit=4096)],
     filters=data_pb2.Filters(),
     shards=4,
-    tokenizer=_trained_tokenizer,
+    dedup="none",
+    tokenizer=_qwen3_tokenizer,
+    # The tokenizer has 151,669 entries. Qwen3 rounds its embedding up to this, and so the tokenizer is padded.
+    pad_tokenizer=True,
+    eos_tokens=("<|endoftext|>", "<|im_end|>"),
     conversations=lambda: data.hub("no-robots", "HuggingFaceH4/no_robots", "e6f9a4a", "data/train-*.parquet"),
     problems=lambda: (
         data.hub("train", *_GSM8K, "main/train-*.parquet", limit=1024),
         data.hub("test", *_GSM8K, "main/test-*.parquet", limit=128),
     ),
-    model=ModelConfig(512, 1024, 3072, 28, 16, 8, 128, rope_theta=1e6),
+    model=ModelConfig(512, 1024, 3072, 28, 16, 8, 128, rope_theta=1e6, vocab_size=151_936),
     seq_len=512,
     precision="bf16_compute",
     pretrain_optimizer=AdamConfig(3e-4, weight_decay=0.1, warmup=0.1, min_lr_ratio=0.1),
@@ -121,6 +143,8 @@ GB200 = Profile(
         "samples_per_prompt": 4,
         "max_prompt_tokens": 256,
         "max_new_tokens": 256,
+        "temperature": 1.0,
+        "top_p": 1.0,
         "drop_long_prompts": True,
         "seed": 17,
         "learning_rate": 2e-6,
@@ -128,6 +152,7 @@ GB200 = Profile(
         "use_kl_loss": True,
         "kl_loss_coef": 1e-3,
         "mini_batch_prompts": 16,
+        "update_epochs": 1,
         "micro_train_batch_size": 1,
         "micro_forward_batch_size": 2,
         "max_logprob_gap": 0.2,
@@ -142,12 +167,14 @@ GB200 = Profile(
         ),
     },
     tasks=lambda: [
-        _task("gsm8k-smoke", evaluation_pb2.HARNESS_LM_EVAL, limit=128, max_gen_tokens=256),
+        _task("gsm8k-smoke", evaluation_pb2.HARNESS_LM_EVAL, limit=128, num_fewshot=5, max_gen_tokens=256),
         _task("aime-smoke", evaluation_pb2.HARNESS_HARBOR, max_gen_tokens=256),
     ],
     evaluate={"max_model_len": 4096, "apply_chat_template": True},
-    train_resources=ResourceConfig.with_gpu("4xGB200", cpus=64, memory_gib=512),
-    rl_resources=ResourceConfig.with_gpu("4xGB200", nodes=2, cpus=16, memory_gib=256),
+    data_resources=ResourceConfig.with_cpu(cpus=4, memory_gib=32, disk_gib=32),
+    train_resources=ResourceConfig.with_gpu("4xGB200", cpus=64, memory_gib=512, disk_gib=256),
+    sft_resources=ResourceConfig.with_gpu("4xGB200", cpus=32, memory_gib=384, disk_gib=192),
+    rl_resources=ResourceConfig.with_gpu("4xGB200", nodes=2, cpus=16, memory_gib=256, disk_gib=4096),
     eval_resources=ResourceConfig.with_gpu("1xGB200"),
 )
 

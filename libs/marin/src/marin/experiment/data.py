@@ -4,9 +4,11 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from marin.client.errors import MarinError
 from marin.data.v1 import data_pb2 as pb
-from marin.execution.lazy import ArtifactStep
+from marin.execution.lazy import ArtifactStep, ResourceConfig
 from marin.tokenization.v1 import tokenization_pb2 as tok
+from marin_contracts.tokenizer_files import tokenizer_digest
 
 
 def sample(name: str, file: str) -> pb.Source:
@@ -39,6 +41,7 @@ def documents(
     dedup: str = "exact",
     shards: int = 1,
     workers: int = 0,
+    resources: ResourceConfig = ResourceConfig(),
     stage: str = "",
 ) -> ArtifactStep:
     """Reads, normalises, filters and dedups sources into document shards, counting every drop by its reason."""
@@ -49,7 +52,7 @@ def documents(
         shards=shards,
         workers=workers,
     )
-    return ArtifactStep(name, version, "documents", spec, {}, stage)
+    return ArtifactStep(name, version, "documents", spec, {}, stage, resources)
 
 
 def conversations(
@@ -61,11 +64,18 @@ def conversations(
 
 
 def problems(
-    *, name: str, train: pb.Source, validation: pb.Source, version: str = "dev", data_source: str = "", stage: str = ""
+    *,
+    name: str,
+    train: pb.Source,
+    validation: pb.Source,
+    version: str = "dev",
+    data_source: str = "",
+    resources: ResourceConfig = ResourceConfig(),
+    stage: str = "",
 ) -> ArtifactStep:
     """Turns question/answer rows into typed rows with a rule reward (the final answer after ``####``)."""
     spec = pb.ConvertProblemsSpec(train=train, validation=validation, data_source=data_source)
-    return ArtifactStep(name, version, "problems", spec, {}, stage)
+    return ArtifactStep(name, version, "problems", spec, {}, stage, resources)
 
 
 def train_tokenizer(
@@ -76,18 +86,42 @@ def train_tokenizer(
     return ArtifactStep(name, version, "tokenizer", spec, {"documents": documents}, stage)
 
 
+def hub_tokenizer(
+    *, name: str, repo: str, revision: str, version: str = "dev", chat_template: str = "", stage: str = ""
+) -> ArtifactStep:
+    """Takes over the tokenizer of a model on the hub at a commit. ``chat_template`` replaces the tokenizer's own."""
+    spec = tok.ImportTokenizerSpec(hub=tok.HubTokenizer(repo=repo, revision=revision), chat_template=chat_template)
+    return ArtifactStep(name, version, "tokenizer.import", spec, {}, stage)
+
+
+def local_tokenizer(
+    *, name: str, directory: str, version: str = "dev", chat_template: str = "", stage: str = ""
+) -> ArtifactStep:
+    """Takes over the tokenizer in a directory that client and service both see, pinned by the digest of its files.
+
+    Raises MarinError if there is none.
+    """
+    place = Path(directory).absolute()
+    digest = tokenizer_digest(place)
+    if not digest:
+        raise MarinError(f"{place} holds no tokenizer", "name the directory that holds tokenizer.json", "NO_TOKENIZER")
+    source = tok.TokenizerDirectory(path=str(place), sha256=digest)
+    spec = tok.ImportTokenizerSpec(directory=source, chat_template=chat_template)
+    return ArtifactStep(name, version, "tokenizer.import", spec, {}, stage)
+
+
 def tokenize(
     *,
     name: str,
     documents: ArtifactStep | str,
     tokenizer: ArtifactStep | str,
     version: str = "dev",
+    resources: ResourceConfig = ResourceConfig(),
     stage: str = "",
 ) -> ArtifactStep:
     """Writes the token cache of documents, an end-of-document token after each."""
-    return ArtifactStep(
-        name, version, "tokens", tok.TokenizeSpec(), {"documents": documents, "tokenizer": tokenizer}, stage
-    )
+    inputs = {"documents": documents, "tokenizer": tokenizer}
+    return ArtifactStep(name, version, "tokens", tok.TokenizeSpec(), inputs, stage, resources)
 
 
 def _digest(paths: Sequence[Path]) -> str:

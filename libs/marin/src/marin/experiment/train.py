@@ -10,7 +10,7 @@ from marin.training.v1 import training_pb2 as pb
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Shape of a decoder-only transformer; the vocabulary is the tokenizer's."""
+    """Shape of a decoder-only transformer; ``vocab_size`` 0 is the tokenizer's."""
 
     max_seq_len: int
     hidden_dim: int
@@ -65,12 +65,14 @@ def train_lm(
     precision: str = "f32",
     checkpoint_every_steps: int = 0,
     eos_tokens: Sequence[str] = (),
+    pad_tokenizer_to_match_model: bool = False,
     resources: ResourceConfig = ResourceConfig(),
     stage: str = "",
 ) -> ArtifactStep:
     """Pretrains from random weights on a mixture of token caches: ``datasets`` maps each to its share.
 
-    One dataset is the input "tokens"; several are "tokens/<last part of its name>".
+    One dataset is the input "tokens"; several are "tokens/<last part of its name>". A tokenizer smaller than the model
+    is an error unless it is to be padded.
     """
     if not datasets:
         raise MarinError(f"{name} has no dataset", "give at least one token cache with its weight", "NO_DATASET")
@@ -85,6 +87,7 @@ def train_lm(
         seed=seed,
         checkpoint_every_steps=checkpoint_every_steps,
         generation_eos_tokens=eos_tokens,
+        pad_tokenizer_to_match_model=pad_tokenizer_to_match_model,
         resources=_resources(resources),
     )
     if len(datasets) == 1:
@@ -112,6 +115,7 @@ def sft(
     precision: str = "f32",
     checkpoint_every_steps: int = 0,
     eos_tokens: Sequence[str] = ("<|im_end|>", "<|endoftext|>"),
+    pad_tokenizer_to_match_model: bool = False,
     resources: ResourceConfig = ResourceConfig(),
     stage: str = "",
 ) -> ArtifactStep:
@@ -126,6 +130,7 @@ def sft(
         seed=seed,
         checkpoint_every_steps=checkpoint_every_steps,
         generation_eos_tokens=eos_tokens,
+        pad_tokenizer_to_match_model=pad_tokenizer_to_match_model,
         loss_mask=pb.LOSS_MASK_ASSISTANT,
         resources=_resources(resources),
     )
@@ -150,4 +155,5 @@ def _resources(r: ResourceConfig) -> pb.Resources:
         nodes=r.nodes,
         cpus=r.cpus,
         ram_gib=r.memory_gib,
+        disk_gib=r.disk_gib,
     )

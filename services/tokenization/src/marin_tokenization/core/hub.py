@@ -17,7 +17,7 @@ from huggingface_hub.errors import (
 )
 from marin_chassis.engine import EngineError
 
-ATTEMPTS = 5
+ATTEMPTS = 3  # of a call; the worker starts the job again after that
 FIRST_PAUSE = float(os.environ.get("MARIN_HUB_FIRST_PAUSE", "1"))
 """Seconds before the second attempt; each later pause is twice as long."""
 
@@ -52,8 +52,8 @@ def _with_retries[T](call: Callable[[], T], what: str) -> T:
             if attempt == ATTEMPTS - 1:
                 raise EngineError(
                     f"the hub failed {ATTEMPTS} times for {what}; the last time: {_short(e)}",
-                    hint="run again when the hub can be reached, name another one in HF_ENDPOINT, or copy the tokenizer "
-                    "files here and import them as a directory",
+                    hint="run again when the hub can be reached, name another one in HF_ENDPOINT, or import a copy of "
+                    "the tokenizer files as a directory",
                     reason="HUB_UNAVAILABLE",
                     code="UNAVAILABLE",
                     retryable=True,
@@ -67,7 +67,7 @@ def _permanent(error: Exception, what: str) -> EngineError | None:
     if isinstance(error, OfflineModeIsEnabled) or isinstance(error.__cause__, OfflineModeIsEnabled):
         return EngineError(
             f"the tokenizer {what} must be read from the hub, and HF_HUB_OFFLINE forbids it",
-            hint="unset HF_HUB_OFFLINE for the tokenization service, or copy the tokenizer files here and import them as a "
+            hint="unset HF_HUB_OFFLINE for the tokenization service, or import a copy of the tokenizer files as a "
             "directory",
             reason="HUB_OFFLINE",
             code="FAILED_PRECONDITION",

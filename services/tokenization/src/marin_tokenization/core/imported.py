@@ -1,6 +1,5 @@
 """Takes over a tokenizer that was made elsewhere, byte for byte."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -8,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import EngineError, Job
+from marin_contracts.tokenizer_files import TOKENIZER_FILES, tokenizer_digest
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from marin_tokenization.core.spec import TOKENIZER_FILES
 from marin_tokenization.core.tokenizer import check_template
 
 
@@ -51,24 +50,18 @@ def _source(job: Job) -> tuple[Path, str, str]:
 
 
 def _check_digest(path: Path, directory: Mapping[str, str]) -> None:
-    sums = [
-        f"{hashlib.sha256((path / file).read_bytes()).hexdigest()}  {file}\n"
-        for file in TOKENIZER_FILES
-        if (path / file).is_file()
-    ]
-    if not sums:
+    digest = tokenizer_digest(path)
+    if not digest:
         raise EngineError(
             f"{path} holds no tokenizer file, or the tokenization service cannot see it",
             hint="give the directory that holds tokenizer.json, on the machine of the tokenization service",
             reason="NO_TOKENIZER",
             code="NOT_FOUND",
         )
-    digest = hashlib.sha256("".join(sums).encode()).hexdigest()
     if digest != directory["sha256"]:
         raise EngineError(
-            f"the {len(sums)} tokenizer files in {path} have the digest {digest}, and the spec asks for "
-            f"{directory['sha256']}",
-            hint="the files have changed: look whether they are the ones you mean, and name their digest in directory.sha256",
+            f"the tokenizer files in {path} have the digest {digest}, and the spec asks for {directory['sha256']}",
+            hint="the files have changed: if they are the ones you mean, name their digest in directory.sha256",
             reason="DIGEST_MISMATCH",
             code="FAILED_PRECONDITION",
         )
@@ -83,12 +76,12 @@ def _replace_template(tokenizer: Path, template: str) -> None:
 
 
 def _checked_size(tokenizer: Path, name: str) -> int:
-    """The number of ids. Raises :class:`EngineError` for what tokenizing, training or serving would stumble over later."""
+    """The number of ids. Raises :class:`EngineError` for what later stages would stumble over."""
     for file in ("tokenizer.json", "tokenizer_config.json"):
         if not (tokenizer / file).is_file():
             raise EngineError(
                 f"{name} has no {file}",
-                hint="choose a tokenizer of the fast kind, or convert it: save_pretrained in transformers writes both files",
+                hint="choose one of the fast kind, or convert it: transformers' save_pretrained writes both files",
                 reason="NO_TOKENIZER",
                 code="NOT_FOUND",
             )
@@ -105,15 +98,15 @@ def _checked_size(tokenizer: Path, name: str) -> int:
     ids = max(vocabulary.values(), default=-1) + 1
     if not len(vocabulary) == ids == size:
         raise EngineError(
-            f"{name} has {len(vocabulary)} entries with ids up to {ids - 1}, and transformers counts {size}: some ids have no "
-            "text, or not the same in every library",
+            f"{name} has {len(vocabulary)} entries with ids up to {ids - 1}, and transformers counts {size}: some ids "
+            "have no text, or not the same in every library",
             hint="choose a tokenizer whose ids are 0 to size - 1",
             reason="SPARSE_VOCABULARY",
         )
     eos = eos["content"] if isinstance(eos, dict) else eos
     if eos not in vocabulary:
         raise EngineError(
-            f"{name} names no end-of-document token (eos_token is {eos!r}), and without one documents run into each other",
+            f"{name} names no end-of-document token (eos_token is {eos!r}), so documents would run into each other",
             hint="set eos_token in a copy of its tokenizer_config.json and import that as a directory",
             reason="NO_EOS_TOKEN",
         )

@@ -8,19 +8,9 @@ from typing import Any
 
 from marin_chassis.engine import EngineError
 from marin_contracts.chat import CHATML
+from marin_contracts.tokenizer_files import TOKENIZER_FILES
 
 BYTES = 256
-TOKENIZER_FILES = (
-    "added_tokens.json",
-    "chat_template.jinja",
-    "merges.txt",
-    "special_tokens_map.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.json",
-    "vocab.txt",
-)
-"""What an imported tokenizer may consist of, in byte order."""
 _GENERATION_BLOCK = re.compile(r"\{%[-+]?\s*generation\s*[-+]?%\}")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -116,7 +106,7 @@ def _check_directory(directory: Mapping[str, str]) -> None:
         )
     if not _SHA256.fullmatch(directory["sha256"]):
         raise EngineError(
-            f"directory.sha256 is '{directory['sha256']}': without a digest nothing says what lies in {directory['path']}",
+            f"directory.sha256 is '{directory['sha256']}', so nothing says what should lie in {directory['path']}",
             hint=f"set it to what this prints there: sha256sum {' '.join(TOKENIZER_FILES)} 2>/dev/null | sha256sum",
             reason="NO_DIGEST",
         )

@@ -18,7 +18,7 @@ def check_vocab(model_size: int, tokenizer: Path, what: str, pad: bool) -> int:
     fill = "set pad_tokenizer_to_match_model, or " if model_size > size else ""
     raise EngineError(
         f"{what} has a vocabulary of {model_size}, and the tokenizer one of {size}",
-        hint=f"{fill}use the tokenizer that the model was made for (in pretraining a model.vocab_size of 0 is the tokenizer's)",
+        hint=f"{fill}use the tokenizer that the model was made for (in pretraining, model.vocab_size 0 takes any)",
         reason="VOCAB_MISMATCH",
         model_vocab=str(model_size),
         tokenizer_vocab=str(size),
