@@ -1,6 +1,6 @@
 """An outsider's subscriber: prints one JSON line for each committed artifact, with nothing of Marin imported.
 
-    python tests/outside_subscriber.py nats://127.0.0.1:4222
+python tests/outside_subscriber.py nats://127.0.0.1:4222
 """
 
 import asyncio

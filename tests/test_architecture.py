@@ -13,7 +13,9 @@ STAGES = ("data", "tokenization", "training", "rl", "evaluation")
 
 
 def sources():
-    listed = subprocess.run(["git", "ls-files", "*.py", "*.proto"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py", "*.proto"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return [ROOT / line for line in listed.stdout.splitlines() if "_pb2" not in line and (ROOT / line).exists()]
 
 
@@ -26,7 +28,7 @@ def test_imports_keep_to_the_floors():
 
 
 def test_there_are_eight_services():
-    assert SERVICES == sorted(("catalog", "workflow", "inference", *STAGES))
+    assert sorted(("catalog", "workflow", "inference", *STAGES)) == SERVICES
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -85,7 +85,9 @@ def test_the_engine_of_a_kind_names_the_locked_versions(kind):
     """Bytes depend on the engine: a new pin without a new engine name would reuse artifacts of the old one."""
     locks = {"data": ["data"], "rl": ["rl", "inference"], "evaluation": ["inference", "harnesses"]}
     text = "".join(
-        p.read_text() for s in locks.get(kind.service, [kind.service]) for p in (ROOT / "services").rglob("requirements.lock")
+        p.read_text()
+        for s in locks.get(kind.service, [kind.service])
+        for p in (ROOT / "services").rglob("requirements.lock")
     )
     for part in kind.engine.split("/"):
         name, dash, version = part.rpartition("-")

@@ -214,7 +214,10 @@ def test_every_service_answers_grpcurl_and_a_job_can_be_made_by_hand(finished):
         "inputs": [{"role": "documents", "address": "documents/iceball-micro-fineweb@v1"}],
     }
     made = _grpcurl(
-        "-d", json.dumps(request), endpoints["tokenization"], "marin.tokenization.v1.TokenizationService/CreateTrainTokenizerJob"
+        "-d",
+        json.dumps(request),
+        endpoints["tokenization"],
+        "marin.tokenization.v1.TokenizationService/CreateTrainTokenizerJob",
     )
     job = json.loads(made)["job"]
     watched = _grpcurl(
@@ -234,7 +237,9 @@ def test_the_commands_of_the_docs_run(finished, page):
         lines = lines.replace(f"127.0.0.1:{port}", ports[name])
     env = {**os.environ, "MARIN_WORKSPACE": str(finished.marin.workspace)}
     script = f"set -euo pipefail\n{lines}\n"
-    done = subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=900, check=False
+    )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,15 +10,13 @@ import pytest
 from whole_system import ROOT
 
 from marin.catalog.v1 import catalog_service_pb2 as pb
-from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
-from marin.common.v1 import artifact_pb2, job_pb2
+from marin.common.v1 import artifact_pb2, job_pb2, job_service_pb2 as job_pb
 from marin.data.v1 import data_pb2, data_service_pb2
-from marin_chassis.client import CatalogClient, channel
+from marin_chassis.client import CatalogClient
 from marin_chassis.config import ServiceConfig
 from marin_chassis.engine import EngineError
-from marin_chassis.stage import Jobs, Stage, JobKind, JobServicer
+from marin_chassis.stage import JobKind, Jobs, JobServicer, Stage
 from marin_chassis.worker import Worker
-from marin.common.v1 import job_service_pb2 as job_pb
 
 STAGE = Stage(
     "data",
@@ -37,7 +34,9 @@ async def world(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
     ready = tmp_path / "ready"
     env = {**os.environ, "MARIN_READY_FILE": str(ready), "MARIN_WORKSPACE": str(tmp_path)}
-    catalog = subprocess.Popen([sys.executable, "-m", "marin_catalog", "--port", "0"], env=env, stderr=subprocess.DEVNULL)
+    catalog = subprocess.Popen(
+        [sys.executable, "-m", "marin_catalog", "--port", "0"], env=env, stderr=subprocess.DEVNULL
+    )
     while not (ready.exists() and ready.read_text()):
         await asyncio.sleep(0.02)
         assert catalog.poll() is None
@@ -54,7 +53,9 @@ class World:
         self.service = JobServicer(self.jobs, self.catalog, self.config)
 
     def worker(self) -> asyncio.Task:
-        return asyncio.create_task(Worker("toy_stage", {"documents": data_pb2.RunPipelineSpec}, self.config, self.catalog).run())
+        return asyncio.create_task(
+            Worker("toy_stage", {"documents": data_pb2.RunPipelineSpec}, self.config, self.catalog).run()
+        )
 
     async def create(self, act: str) -> job_pb2.Job:
         request = data_service_pb2.CreateRunPipelineJobRequest(
@@ -144,7 +145,9 @@ async def test_the_build_of_a_dead_worker_is_taken_over_and_its_own_write_is_ref
 
     job = await world.create("ok")
     ttl = Duration(nanos=300_000_000)
-    zombie = (await world.catalog.ClaimBuild(pb.ClaimBuildRequest(kinds=["documents"], holder="zombie", host="x", ttl=ttl))).build
+    zombie = (
+        await world.catalog.ClaimBuild(pb.ClaimBuildRequest(kinds=["documents"], holder="zombie", host="x", ttl=ttl))
+    ).build
     task = world.worker()
     done = await world.until(job.id, DONE, FAILED)
     assert done.state == DONE and done.attempt == 2

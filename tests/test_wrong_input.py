@@ -12,7 +12,9 @@ pytestmark = pytest.mark.slow
 
 
 def documents(tmp_path, n=300):
-    rows = [{"text": f"This is document number {i}, with a few more words than the filter asks for. " * 3} for i in range(n)]
+    rows = [
+        {"text": f"This is document number {i}, with a few more words than the filter asks for. " * 3} for i in range(n)
+    ]
     return "".join(json.dumps(r) + "\n" for r in rows).encode()
 
 
@@ -105,7 +107,12 @@ def test_a_vocabulary_that_does_not_fit_is_an_error_before_training(shared):
     import subprocess
 
     done = subprocess.run(
-        [str(ROOT / ".envs/client/bin/python"), "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        [str(ROOT / ".envs/client/bin/python"), "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 1
     assert "4096" in done.stderr and "2048" in done.stderr and "fix:" in done.stderr

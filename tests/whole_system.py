@@ -30,7 +30,9 @@ class Marin:
         """Starts a command; its output goes to ``<workspace>/../cli.log``."""
         log = open(self.workspace.parent / "cli.log", "a")  # noqa: SIM115 - belongs to the child
         env = {**os.environ, "MARIN_WORKSPACE": str(self.workspace)}
-        return subprocess.Popen([str(ROOT / "tools/marin"), *args], cwd=ROOT, env=env, stdout=log, stderr=log, text=True)
+        return subprocess.Popen(
+            [str(ROOT / "tools/marin"), *args], cwd=ROOT, env=env, stdout=log, stderr=log, text=True
+        )
 
     def json(self, *args: str) -> object:
         """The JSON that a command prints; it must succeed."""

@@ -5,20 +5,6 @@ from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from marin.client.read_model import from_catalog
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin_catalog import convert
-from marin_catalog.core.artifacts import Artifacts
-from marin_catalog.core.builds import Builds
-from marin_catalog.core.context import Context
-from marin_catalog.core.errors import AddressConflict, CatalogError, LeaseLost, RunChanged
-from marin_catalog.core.leases import Leases
-from marin_catalog.core.model import SECOND, Failure, Run, State, Target
-from marin_catalog.core.rules import Ending
-from marin_catalog.core.runs import Runs
-from marin_catalog.relay import Relay
-from marin_chassis.bus import BusError
-from marin_workflow.core.reconcile import new_run, step
 from parts import (
     ACK_LOST,
     AFTER,
@@ -35,6 +21,21 @@ from parts import (
     graph,
     registration,
 )
+
+from marin.client.read_model import from_catalog
+from marin.workflow.v1 import workflow_pb2 as wf
+from marin_catalog import convert
+from marin_catalog.core.artifacts import Artifacts
+from marin_catalog.core.builds import Builds
+from marin_catalog.core.context import Context
+from marin_catalog.core.errors import AddressConflict, CatalogError, LeaseLost, RunChanged
+from marin_catalog.core.leases import Leases
+from marin_catalog.core.model import SECOND, Failure, Run, State, Target
+from marin_catalog.core.rules import Ending
+from marin_catalog.core.runs import Runs
+from marin_catalog.relay import Relay
+from marin_chassis.bus import BusError
+from marin_workflow.core.reconcile import new_run, step
 
 KINDS = ("documents", "tokenizer", "tokens", "conversations")
 LOOP = asyncio.new_event_loop()

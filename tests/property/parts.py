@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict
+
 from marin.client.read_model import ReadModel
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_artifacts.digest import content_digest

@@ -7,17 +7,17 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import seed as seeded
+from hypothesis import HealthCheck, Phase, seed as seeded, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 sys.path.append(str(Path(__file__).parent))
 from machine import ControlPlane
+from parts import Consumer
+
 from marin_catalog.core import rules
 from marin_catalog.core.context import Context
 from marin_catalog.core.events import envelope
 from marin_catalog.relay import BATCH, Relay
-from parts import Consumer
 
 SEED = int(os.environ.get("MARIN_PROPERTY_SEED") or random.SystemRandom().randrange(2**32))
 

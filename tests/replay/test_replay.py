@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from marin.client.read_model import ReadModel
 
 sys.path.append(str(Path(__file__).parent))

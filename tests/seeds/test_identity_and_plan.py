@@ -1,10 +1,11 @@
 """Seeds about identity and planning. The numbers are those of the complaints that they answer."""
 
 import pytest
+from toy import graph
+
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.client.errors import MarinError
 from marin.workflow.v1 import workflow_pb2 as wf
-from toy import graph
 
 
 @pytest.fixture

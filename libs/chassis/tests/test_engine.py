@@ -37,7 +37,9 @@ def record(tmp_path, name):
 
 
 def test_success_writes_result_last(start, tmp_path):
-    body = "def run(job):\n job.progress('count', 1, job.spec['n'], loss=0.5)\n return {'summary': {}, 'headline': 'done'}"
+    body = (
+        "def run(job):\n job.progress('count', 1, job.spec['n'], loss=0.5)\n return {'summary': {}, 'headline': 'done'}"
+    )
     assert start(body).wait(20) == EXIT_DONE
     assert record(tmp_path, "result.json")["headline"] == "done"
     event = json.loads((tmp_path / "record/events.jsonl").read_text())

@@ -8,8 +8,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from marin.common.v1 import job_service_pb2 as pb
-from marin.common.v1 import job_service_pb2_grpc as rpc
+from marin.common.v1 import job_service_pb2 as pb, job_service_pb2_grpc as rpc
 from marin_chassis import client
 from marin_chassis.config import ServiceConfig
 from marin_chassis.engine import EngineError

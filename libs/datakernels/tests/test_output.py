@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import xxhash
+
 from marin_datakernels.counts import Tally, counts
 from marin_datakernels.dedup import keys_array, later_copies
 from marin_datakernels.errors import DataError

@@ -8,6 +8,7 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from marin_datakernels.errors import DataError
 from marin_datakernels.gzipped import CHUNK
 from marin_datakernels.rows import field, read_parquet, read_rows

@@ -5,6 +5,7 @@ import random
 import unicodedata
 
 import pytest
+
 from marin_datakernels.errors import DataError
 from marin_datakernels.filters import Filters, alphabetic_words, repeated_lines, top_trigram
 from marin_datakernels.recipes import Recipe

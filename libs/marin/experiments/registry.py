@@ -42,4 +42,6 @@ def _choose(value: str, known: list[str], what: str) -> str:
         return value
     close = difflib.get_close_matches(value, known, 1)
     hint = f"did you mean '{close[0]}'? " if close else ""
-    raise MarinError(f"there is no {what} '{value}'", f"{hint}{what}s are: {', '.join(known)}", f"UNKNOWN_{what.upper()}")
+    raise MarinError(
+        f"there is no {what} '{value}'", f"{hint}{what}s are: {', '.join(known)}", f"UNKNOWN_{what.upper()}"
+    )

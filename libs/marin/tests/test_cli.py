@@ -11,7 +11,9 @@ from marin.workflow.v1 import workflow_pb2 as wf
 
 
 def marin(*args):
-    return subprocess.run([sys.executable, "-m", "marin.cli", *args], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "marin.cli", *args], capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def test_help_shows_examples_and_imports_nothing_heavy():
@@ -52,6 +54,8 @@ def test_the_tree_shows_what_differs():
     graph = wf.Graph(name="g")
     n = graph.nodes.add(id="docs", stage="data", kind="documents")
     n.target.name, n.target.version = "documents/a", "v1"
-    planned = [wf.PlannedNode(node_id="docs", action=wf.PLAN_ACTION_DRIFT, reason="another key", diff=["spec.x: 1 -> 2"])]
+    planned = [
+        wf.PlannedNode(node_id="docs", action=wf.PLAN_ACTION_DRIFT, reason="another key", diff=["spec.x: 1 -> 2"])
+    ]
     text = "\n".join(tree(graph, planned))
     assert "drift" in text and "documents/a@v1" in text and "spec.x: 1 -> 2" in text

@@ -7,6 +7,7 @@ import json
 import subprocess
 
 import pytest
+
 from experiments import registry
 from marin.local import envs
 from marin_artifacts.identity import spec_dict

@@ -33,7 +33,9 @@ def test_one_dataset_is_tokens_and_several_are_a_mixture_by_name():
     one = lower(train({chain(): 1.0})).nodes[-1]
     assert [i.role for i in one.inputs] == ["tokens"] and not one.pretrain.mixture_weights
     web = chain()
-    code = data.tokenize(name="tokenized/code", version="v1", documents="documents/code@v1", tokenizer="tokenizers/a@v1")
+    code = data.tokenize(
+        name="tokenized/code", version="v1", documents="documents/code@v1", tokenizer="tokenizers/a@v1"
+    )
     both = lower(train({web: 0.7, code: 0.3})).nodes[-1]
     assert {i.role for i in both.inputs} == {"tokens/a", "tokens/code"}
     assert dict(both.pretrain.mixture_weights) == {"a": 0.7, "code": 0.3}

@@ -8,9 +8,7 @@ import pytest
 
 from marin.client import session as sessions
 from marin.client.errors import MarinError
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin.workflow.v1 import workflow_service_pb2 as pb
-from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
+from marin.workflow.v1 import workflow_pb2 as wf, workflow_service_pb2 as pb, workflow_service_pb2_grpc as rpc
 
 
 class Workflow(rpc.WorkflowServiceServicer):

@@ -5,8 +5,9 @@ import hashlib
 import json
 import re
 
-import marin_samples
 import pytest
+
+import marin_samples
 from marin_samples import generate
 
 OPERATIONS = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "/": int.__floordiv__}

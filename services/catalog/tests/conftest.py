@@ -20,8 +20,8 @@ import grpc
 import nats as nats_client
 import pytest
 from google.protobuf.duration_pb2 import Duration
-from marin.catalog.v1 import catalog_service_pb2 as pb
-from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
+
+from marin.catalog.v1 import catalog_service_pb2 as pb, catalog_service_pb2_grpc as rpc
 from marin.catalog.v1.catalog_pb2 import Artifact, Attempt, Build, Manifest, ManifestFile, RetryPolicy
 from marin.common.v1.artifact_pb2 import ArtifactTarget
 from marin_artifacts.digest import content_digest

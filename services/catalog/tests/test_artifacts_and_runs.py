@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from google.protobuf.json_format import MessageToDict
+
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.catalog.v1.catalog_pb2 import Run
 from marin.common.v1.artifact_pb2 import ArtifactTarget, InputRef

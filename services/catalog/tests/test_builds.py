@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.catalog.v1.catalog_pb2 import Build, Manifest, ManifestFile
 from marin.common.v1 import job_pb2

@@ -11,6 +11,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
 from marin_catalog.core.errors import StoreError
 from marin_catalog.core.model import Build, Change, Event, RetryPolicy, Target
 from marin_catalog.store import database as database_module
@@ -19,7 +21,6 @@ from marin_catalog.store.interface import Store
 from marin_catalog.store.schema import HEAD, MIGRATIONS, prepare
 from marin_catalog.store.sql import SqlStore
 from marin_catalog.store.tables import METADATA
-from sqlalchemy import Connection, text
 
 both = pytest.mark.parametrize("database_url", ("sqlite", "postgres"), indirect=True)
 

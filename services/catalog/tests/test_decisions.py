@@ -1,6 +1,7 @@
 """What a person decides about an address: another meaning for it, a name for the newest; and what nobody needs."""
 
 import pytest
+
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.common.v1.artifact_pb2 import ArtifactTarget, InputRef
 from marin_chassis.engine import EngineError

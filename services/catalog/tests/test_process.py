@@ -11,6 +11,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+
 from marin.catalog.v1 import catalog_service_pb2 as pb
 
 Start = Callable[..., subprocess.Popen[bytes]]

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import grpc
 import nats as nats_client
 import pytest
-from marin.catalog.v1 import catalog_service_pb2 as pb
-from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
+
+from marin.catalog.v1 import catalog_service_pb2 as pb, catalog_service_pb2_grpc as rpc
 from marin_catalog.core.context import Context
 from marin_catalog.relay import BusLetters, Relay, relay_events
 from marin_catalog.servicer import CatalogServicer

@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
+
 from marin.catalog.v1.catalog_pb2 import RetryPolicy
 from marin.common.v1 import job_pb2
 from marin_catalog.core.context import Context
 from marin_catalog.core.leases import Leases
-from marin_catalog.core.model import SECOND
-from marin_catalog.core.model import RetryPolicy as Policy
+from marin_catalog.core.model import SECOND, RetryPolicy as Policy
 from marin_chassis.engine import EngineError
 from marin_chassis.errors import from_status, to_status
 

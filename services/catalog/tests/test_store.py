@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+
 from marin_catalog.core.errors import Conflict
 from marin_catalog.core.model import (
     Artifact,

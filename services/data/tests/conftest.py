@@ -17,6 +17,7 @@ os.environ.update(HF_ENDPOINT=HUB.endpoint, MARIN_HUB_FIRST_PAUSE="0.01", HF_HUB
 os.environ.pop("HF_HUB_OFFLINE", None)
 
 from google.protobuf.json_format import ParseDict  # noqa: E402
+
 from marin.data.v1 import data_pb2  # noqa: E402
 from marin_artifacts.identity import spec_dict  # noqa: E402
 from marin_chassis.engine import EngineError, Job  # noqa: E402

@@ -3,8 +3,9 @@
 import gzip
 import json
 
-import marin_samples
 import pytest
+
+import marin_samples
 from marin_chassis.engine import EngineError
 from marin_data.core import spec as checks
 from marin_data.core.sources import file_facts, source_digest

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from marin_contracts.kinds import KINDS
 from marin_data.core.sources import file_facts
 from marin_datakernels.filters import Filters

@@ -9,6 +9,7 @@ from itertools import islice
 
 import pyarrow.parquet as pq
 import pytest
+
 from marin_data.core import hub as reader
 
 COMMIT = "87f09149ef4734204d70ed1d046ddc9ca3f2b8f9"

@@ -3,6 +3,7 @@
 import json
 
 import pyarrow.parquet as pq
+
 from marin_datakernels.problems import INSTRUCTION
 from marin_samples import generate
 

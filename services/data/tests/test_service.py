@@ -9,6 +9,7 @@ import time
 
 import grpc
 import pytest
+
 from marin.catalog.v1 import catalog_pb2, catalog_service_pb2
 from marin.data.v1 import data_pb2, data_service_pb2, data_service_pb2_grpc
 from marin_chassis.interceptor import ServiceInterceptor

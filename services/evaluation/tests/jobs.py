@@ -8,10 +8,9 @@ from typing import Any
 
 import grpc
 from google.protobuf.json_format import ParseDict
+
 from marin.evaluation.v1 import evaluation_pb2
-from marin.inference.v1 import inference_pb2
-from marin.inference.v1 import inference_service_pb2 as pb
-from marin.inference.v1 import inference_service_pb2_grpc as rpc
+from marin.inference.v1 import inference_pb2, inference_service_pb2 as pb, inference_service_pb2_grpc as rpc
 from marin_artifacts.identity import spec_dict
 from marin_chassis.engine import Job
 from marin_evaluation.core.tasksets import TASK_SETS

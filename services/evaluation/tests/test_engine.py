@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from endpoint import Answer, Endpoint
 from jobs import AIME, GSM8K, Door, evaluation_of, make_job, oracle, spec, values, wrong
+
 from marin_chassis.engine import EngineError, Job, Stopped
 from marin_evaluation.core.report import SCHEMA
 from marin_evaluation.engine import run

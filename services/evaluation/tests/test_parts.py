@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from jobs import AIME, GSM8K, PROBLEMS, spec
+
 from marin_chassis.engine import EngineError
 from marin_contracts.kinds import KINDS
 from marin_evaluation.core import stats

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 from endpoint import Endpoint
 from jobs import AIME, Door, make_job, oracle, spec
+
 from marin_chassis.engine import EngineError
 from marin_evaluation.core.harnesses import HARBOR
 from marin_evaluation.engine import run

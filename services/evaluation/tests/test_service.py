@@ -12,6 +12,7 @@ import grpc
 import pytest
 from endpoint import Endpoint
 from jobs import AIME, Door, make_job, oracle, spec
+
 from marin.catalog.v1 import catalog_pb2, catalog_service_pb2
 from marin.evaluation.v1 import evaluation_pb2, evaluation_service_pb2, evaluation_service_pb2_grpc
 from marin_chassis.interceptor import ServiceInterceptor

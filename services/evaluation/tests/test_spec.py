@@ -2,6 +2,7 @@
 
 import pytest
 from jobs import AIME, GSM8K, Door, make_job, spec
+
 from marin_chassis.engine import EngineError
 from marin_evaluation.core.spec import check_evaluate, plan_of
 from marin_evaluation.engine import run

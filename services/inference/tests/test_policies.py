@@ -19,7 +19,6 @@ from safetensors.torch import load_file
 
 from marin.inference.v1 import inference_pb2 as spec, inference_service_pb2 as pb
 
-
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 
 

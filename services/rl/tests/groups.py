@@ -1,6 +1,7 @@
 """Hand-made groups of samples for tests of advantages and updates."""
 
 import torch
+
 from marin_rl.core.batch import Group
 from marin_rl.core.problems import Problem
 from marin_rl.core.rollout import Sample

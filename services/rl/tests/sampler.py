@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from transformers import AutoModelForCausalLM
+
 from marin_chassis.engine import EngineError
 from marin_rl.core.policy import response_logprobs, sequence_logprobs
 from marin_rl.core.rollout import Probe, Request, Sample
-from transformers import AutoModelForCausalLM
 
 
 class LocalSampler:

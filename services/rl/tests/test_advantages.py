@@ -3,11 +3,12 @@ import statistics
 import pytest
 import torch
 from groups import make_group
+from tiny import toy_spec
+
 from marin_chassis.engine import EngineError
 from marin_rl.core.advantages import algorithm_config, check_groups, compute_advantages, zero_variance_groups
 from marin_rl.core.batch import make_batch
 from marin_rl.core.spec import parse
-from tiny import toy_spec
 
 CPU = torch.device("cpu")
 

@@ -1,9 +1,10 @@
 import pytest
+from tiny import toy_spec
+
 from marin_chassis.engine import EngineError
 from marin_rl.core.environments import GymEnvironment, make_environment
 from marin_rl.core.problems import Problem
 from marin_rl.core.spec import parse
-from tiny import toy_spec
 
 
 def problem(truth):

@@ -1,11 +1,12 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tiny import make_policy, make_problems, toy_spec
+from transformers import AutoTokenizer
+
 from marin_chassis.engine import EngineError
 from marin_rl.core.problems import batch_positions, read_problems, sampling_seed
 from marin_rl.core.spec import parse
-from tiny import make_policy, make_problems, toy_spec
-from transformers import AutoTokenizer
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,9 @@
 import pytest
+from tiny import toy_spec
+
 from marin_chassis.engine import EngineError
 from marin_rl.core.role_plan import RolePlan, check_role_plan
 from marin_rl.core.spec import check_grpo, parse
-from tiny import toy_spec
 
 GB200 = {
     "num_nodes": 2,

@@ -17,6 +17,8 @@ import grpc
 import pyarrow.parquet as pq
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tiny import make_job, make_problems, toy_spec
+
 from marin.inference.v1 import inference_service_pb2
 from marin.inference.v1.inference_service_pb2_grpc import InferenceServiceStub
 from marin_chassis.engine import EngineError, Stopped
@@ -24,7 +26,6 @@ from marin_rl.core.policy import load_model, weights, weights_digest
 from marin_rl.core.rollout import CheckStop, Probe, Request
 from marin_rl.core.spec import parse
 from marin_rl.rollouts import InferenceRollouts
-from tiny import make_job, make_problems, toy_spec
 
 ROOT = Path(__file__).resolve().parents[3]
 START_SECONDS = 60

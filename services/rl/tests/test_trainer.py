@@ -6,12 +6,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import torch
-from marin_chassis.engine import EngineError, Job, Stopped
-from marin_rl.core.run import run_grpo
-from marin_rl.core.spec import parse
 from sampler import LocalSampler
 from tiny import make_job, make_policy, make_problems, toy_spec
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from marin_chassis.engine import EngineError, Job, Stopped
+from marin_rl.core.run import run_grpo
+from marin_rl.core.spec import parse
 
 SMALL = {"steps": 4, "prompts_per_step": 2, "samples_per_prompt": 4, "max_new_tokens": 6, "checkpoint_every_steps": 2}
 

@@ -3,13 +3,14 @@ from dataclasses import replace
 import pytest
 import torch
 from groups import make_group
+from tiny import toy_spec
+
 from marin_chassis.engine import EngineError
 from marin_rl.core.advantages import algorithm_config, compute_advantages, zero_variance_groups
 from marin_rl.core.batch import make_batch
 from marin_rl.core.policy import load_model, response_logprobs, weights, weights_digest
 from marin_rl.core.spec import LOSSES, REDUCTIONS, parse
 from marin_rl.core.update import Updater, batch_logprobs, learning_rate_at, make_optimizer
-from tiny import toy_spec
 
 CPU = torch.device("cpu")
 GROUPS = [make_group([0.0, 1.0, 0.5, 0.0], 0), make_group([1.0, 0.0, 0.0, 1.0], 1, [2, 9, 4, 1])]

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from marin.tokenization.v1 import tokenization_pb2 as pb
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are no package, and share tokenization_support
@@ -15,8 +16,9 @@ HUB = Hub()
 os.environ.update(HF_ENDPOINT=HUB.endpoint, MARIN_HUB_FIRST_PAUSE="0.01")
 os.environ.pop("HF_HUB_OFFLINE", None)
 
-from marin_tokenization import engine  # noqa: E402
 from tokenization_support import TEXTS, make_job, stock_files, write_documents  # noqa: E402
+
+from marin_tokenization import engine  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,13 @@ from pathlib import Path
 
 import pytest
 from levanter.store.cache import CacheLedger, TreeCache
+from tokenization_support import FORGED, TEXTS, make_job, spawn, tree, write_documents
+from tokenizers import Tokenizer
+
 from marin.tokenization.v1 import tokenization_pb2 as pb
 from marin_chassis.engine import EngineError, Job
 from marin_tokenization import engine
 from marin_tokenization.core.cache import EXEMPLAR
-from tokenization_support import FORGED, TEXTS, make_job, spawn, tree, write_documents
-from tokenizers import Tokenizer
 
 
 @pytest.fixture(scope="module")

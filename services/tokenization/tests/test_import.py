@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hub_stub import Hub
 from levanter.store.cache import TreeCache
+from tokenization_support import make_job, spawn, tree, write_files
+from transformers import AutoTokenizer
+
 from marin.tokenization.v1 import tokenization_pb2 as pb
 from marin_artifacts.identity import build_key, spec_dict
 from marin_chassis.engine import EngineError, Job
@@ -16,8 +19,6 @@ from marin_contracts.tokenizer_files import TOKENIZER_FILES
 from marin_tokenization import engine
 from marin_tokenization.core.cache import EXEMPLAR
 from marin_tokenization.core.spec import check_import_tokenizer
-from tokenization_support import make_job, spawn, tree, write_files
-from transformers import AutoTokenizer
 
 QWEN = pb.HubTokenizer(repo="Qwen/Qwen3-0.6B-Base", revision="da87bfb")
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from marin_tokenization.setup import STAGE
 
 

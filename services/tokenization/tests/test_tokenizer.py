@@ -2,13 +2,14 @@ import gzip
 from pathlib import Path
 
 import pytest
+from tokenization_support import TEXTS, make_job, spawn, tree, write_documents
+from transformers import AutoTokenizer
+
 from marin.tokenization.v1 import tokenization_pb2 as pb
 from marin_artifacts.identity import spec_dict
 from marin_chassis.engine import EngineError
 from marin_tokenization import engine
 from marin_tokenization.core.spec import check_tokenize, check_train_tokenizer
-from tokenization_support import TEXTS, make_job, spawn, tree, write_documents
-from transformers import AutoTokenizer
 
 CHAT = [
     {"role": "system", "content": "Be brief."},

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from google.protobuf.message import Message
+
 from marin_artifacts.identity import spec_dict
 from marin_chassis.engine import Job
 

@@ -28,8 +28,9 @@ os.environ |= {
 }
 sys.path.insert(0, str(Path(__file__).parent))  # tests are no package, and share training_support
 
-import marin_training.core.levanter_adapter  # noqa: E402, F401
 import training_support as support  # noqa: E402
+
+import marin_training.core.levanter_adapter  # noqa: E402, F401
 from marin_chassis.engine import Job  # noqa: E402
 
 

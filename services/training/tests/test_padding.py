@@ -4,16 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
+from safetensors import safe_open
+from tokenizers import Tokenizer
+from training_support import PADDED, VOCAB, Padded, make_job, padded_spec, sft_spec, stock_tokenizer, tree
+from transformers import AutoTokenizer
+
 from marin_artifacts.identity import spec_dict
 from marin_chassis.engine import EngineError, Job
 from marin_training import engine
 from marin_training.core.inputs import token_ids
 from marin_training.core.spec import check_pretrain
 from marin_training.core.vocabulary import check_vocab, pad_tokenizer
-from safetensors import safe_open
-from tokenizers import Tokenizer
-from training_support import PADDED, VOCAB, Padded, make_job, padded_spec, sft_spec, stock_tokenizer, tree
-from transformers import AutoTokenizer
 
 
 @pytest.mark.parametrize("which", ["pretrained", "tuned"])

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from training_support import TEMPLATE, WORDS, chat, make_job, pretrain_spec, sft_spec, write_conversations
+
 from marin.training.v1 import training_pb2 as pb
 from marin_artifacts.identity import spec_dict
 from marin_chassis.engine import EngineError, Job
 from marin_training import engine
 from marin_training.core import levanter_adapter
 from marin_training.core.spec import check_pretrain, check_sft, token_sources
-from training_support import TEMPLATE, WORDS, chat, make_job, pretrain_spec, sft_spec, write_conversations
 
 
 def refusal(job: Job) -> EngineError:

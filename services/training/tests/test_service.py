@@ -4,9 +4,10 @@ import subprocess
 import sys
 
 import pytest
+from training_support import pretrain_spec
+
 from marin_artifacts.identity import build_key, semantic_dict
 from marin_training.setup import STAGE
-from training_support import pretrain_spec
 
 
 @pytest.mark.parametrize(("kind", "spec"), [("checkpoint.pretrain", "PretrainSpec"), ("checkpoint.sft", "SftSpec")])

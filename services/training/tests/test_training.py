@@ -6,6 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from tokenizers import Tokenizer
+from training_support import CHATS, STEPS, VOCAB, make_job, steps, tree
+
 from marin.training.v1 import training_pb2 as pb
 from marin_artifacts.identity import spec_dict
 from marin_chassis.engine import EXIT_STOPPED, EngineError, Job
@@ -13,9 +17,6 @@ from marin_training.core import levanter_adapter
 from marin_training.core.config import pretrain_config
 from marin_training.core.inputs import token_inputs
 from marin_training.core.spec import check_pretrain
-from safetensors import safe_open
-from tokenizers import Tokenizer
-from training_support import CHATS, STEPS, VOCAB, make_job, steps, tree
 
 
 def training(job: Job) -> dict:

@@ -16,14 +16,14 @@ from signal import SIGKILL, SIGTERM
 import numpy as np
 from google.protobuf.message import Message
 from levanter.store.cache import CacheMetadata, SerialCacheWriter, consolidate_shard_cache_ledgers
-from marin.training.v1 import training_pb2 as pb
-from marin_artifacts.identity import spec_dict
-from marin_chassis.engine import Job
-from marin_chassis.engine import main as engine_main
-from marin_training import engine
-from marin_training.core.inputs import _fingerprint
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
+
+from marin.training.v1 import training_pb2 as pb
+from marin_artifacts.identity import spec_dict
+from marin_chassis.engine import Job, main as engine_main
+from marin_training import engine
+from marin_training.core.inputs import _fingerprint
 
 WORDS = [
     "river",

@@ -2,13 +2,14 @@
 
 import pytest
 from graphs import graph
+from world import FakeWorld
+
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_chassis.engine import EngineError
 from marin_workflow.core.aliases import resolve
 from marin_workflow.core.graph import topological
 from marin_workflow.core.plan import plan
 from marin_workflow.core.reconcile import new_run, step
-from world import FakeWorld
 
 SERVE = wf.RunOptions(on_drift=wf.DRIFT_POLICY_SERVE)
 REBUILD = wf.RunOptions(on_drift=wf.DRIFT_POLICY_REBUILD)

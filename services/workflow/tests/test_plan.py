@@ -2,12 +2,13 @@
 
 import pytest
 from graphs import graph
+from world import FakeWorld
+
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_chassis.engine import EngineError
 from marin_workflow.core.graph import topological
 from marin_workflow.core.plan import plan
 from marin_workflow.core.reconcile import new_run, step
-from world import FakeWorld
 
 CACHED, RUN, ADOPT = wf.PLAN_ACTION_CACHED, wf.PLAN_ACTION_RUN, wf.PLAN_ACTION_ADOPT
 DRIFT, BLOCKED = wf.PLAN_ACTION_DRIFT, wf.PLAN_ACTION_BLOCKED

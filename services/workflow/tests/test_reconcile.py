@@ -1,9 +1,10 @@
 """Reconciling: order, branches, failures, cancel, restarts, a service that is away."""
 
 from graphs import graph
+from world import FakeWorld
+
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_workflow.core.reconcile import new_run, step
-from world import FakeWorld
 
 
 def states(run):

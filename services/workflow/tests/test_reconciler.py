@@ -4,16 +4,15 @@ import asyncio
 
 import pytest
 from graphs import graph
-from marin.catalog.v1 import catalog_pb2
-from marin.catalog.v1 import catalog_service_pb2 as pb
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin.workflow.v1 import workflow_service_pb2 as service_pb
+from world import FakeWorld
+
+from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as pb
+from marin.workflow.v1 import workflow_pb2 as wf, workflow_service_pb2 as service_pb
 from marin_chassis.engine import EngineError
 from marin_workflow import reconciler as module
 from marin_workflow.core.reconcile import new_run
 from marin_workflow.reconciler import Reconciler
 from marin_workflow.servicer import WorkflowServicer
-from world import FakeWorld
 
 
 class Runs:

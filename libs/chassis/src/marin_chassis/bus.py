@@ -18,8 +18,7 @@ from typing import Any, Self, TypeVar
 import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
-from nats.errors import TimeoutError as NatsTimeout
+from nats.errors import Error as NatsError, TimeoutError as NatsTimeout
 from nats.js import JetStreamContext, api
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError
 from opentelemetry import propagate, trace

@@ -5,7 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import grpc
 
@@ -14,7 +14,6 @@ from marin_chassis.engine import EngineError
 from marin_chassis.errors import from_rpc
 
 log = logging.getLogger("marin.client")
-T = TypeVar("T")
 _OPTIONS = (
     ("grpc.max_receive_message_length", 64 << 20),
     ("grpc.max_send_message_length", 64 << 20),
@@ -29,7 +28,7 @@ def channel(endpoint: str) -> grpc.aio.Channel:
     return grpc.aio.insecure_channel(endpoint, options=_OPTIONS)
 
 
-async def call(
+async def call[T](
     method: Callable[..., Awaitable[T]],
     request: Any,
     *,

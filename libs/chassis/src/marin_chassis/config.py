@@ -85,7 +85,11 @@ def _read(path: str) -> dict[str, Any]:
 def _convert(name: str, source: str, value: Any, wanted: type) -> Any:
     try:
         if wanted is bool:
-            return value if isinstance(value, bool) else {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]
+            return (
+                value
+                if isinstance(value, bool)
+                else {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]
+            )
         return wanted(value)
     except (ValueError, KeyError) as e:
         raise EngineError(

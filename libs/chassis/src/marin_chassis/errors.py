@@ -34,9 +34,7 @@ def from_status(status: status_pb2.Status) -> EngineError:
         elif detail.Unpack(help_) and help_.links:
             hint = help_.links[0].description
     metadata = {k: v for k, v in metadata.items() if k not in ("message", "hint", "reason", "code", "retryable")}
-    return EngineError(
-        status.message, hint=hint, reason=reason, code=code_pb2.Code.Name(status.code), **metadata
-    )
+    return EngineError(status.message, hint=hint, reason=reason, code=code_pb2.Code.Name(status.code), **metadata)
 
 
 def from_rpc(error: grpc.RpcError, peer: str = "") -> EngineError:

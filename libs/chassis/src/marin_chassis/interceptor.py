@@ -58,7 +58,9 @@ class ServiceInterceptor(grpc.aio.ServerInterceptor):
                 except Exception as e:
                     await _abort(context, method, e, start)
 
-        make = grpc.stream_unary_rpc_method_handler if handler.request_streaming else grpc.unary_unary_rpc_method_handler
+        make = (
+            grpc.stream_unary_rpc_method_handler if handler.request_streaming else grpc.unary_unary_rpc_method_handler
+        )
         return make(unary, handler.request_deserializer, handler.response_serializer)
 
 

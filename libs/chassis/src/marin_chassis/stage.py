@@ -16,13 +16,13 @@ from google.protobuf.struct_pb2 import Struct
 from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as catalog_pb
 from marin.common.v1 import artifact_pb2, job_pb2, job_service_pb2 as pb, job_service_pb2_grpc as rpc
 from marin_artifacts.identity import build_key, spec_dict
-from marin_contracts.kinds import KINDS
 from marin_chassis.client import CatalogClient
 from marin_chassis.config import ServiceConfig
 from marin_chassis.engine import EngineError
 from marin_chassis.layout import attempt_dir
 from marin_chassis.server import ServiceContext, run_service
 from marin_chassis.worker import Worker
+from marin_contracts.kinds import KINDS
 
 Check = Callable[[dict[str, Any], Mapping[str, str]], None]
 LOG_CHUNK = 1 << 18
@@ -149,9 +149,7 @@ class JobServicer(rpc.JobServiceServicer):
             await self._build(request.id)  # waits for the catalog; the next message is the whole state again
 
     async def CancelJob(self, request: pb.CancelJobRequest, context: Any) -> pb.CancelJobResponse:
-        cancelled = await self._catalog.CancelBuild(
-            catalog_pb.CancelBuildRequest(id=request.id, reason=request.reason)
-        )
+        cancelled = await self._catalog.CancelBuild(catalog_pb.CancelBuildRequest(id=request.id, reason=request.reason))
         return pb.CancelJobResponse(job=job_of(cancelled.build))
 
     async def TailLogs(self, request: pb.TailLogsRequest, context: Any) -> AsyncIterator[pb.TailLogsResponse]:

@@ -21,7 +21,6 @@ from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as pb
 from marin.common.v1 import artifact_pb2, job_pb2
 from marin_artifacts.digest import content_digest, scan
 from marin_artifacts.identity import spec_dict
-from marin_contracts.kinds import KINDS
 from marin_chassis.client import CatalogClient, is_lost_lease
 from marin_chassis.config import ServiceConfig
 from marin_chassis.engine import EXIT_DONE, EXIT_STOPPED, EngineError, write_json
@@ -29,6 +28,7 @@ from marin_chassis.errors import to_status
 from marin_chassis.events import EventTail
 from marin_chassis.facts import process_facts
 from marin_chassis.layout import attempt_dir, scratch_dir
+from marin_contracts.kinds import KINDS
 
 log = logging.getLogger("marin.worker")
 LOG_TAIL_BYTES = 4096
@@ -156,7 +156,12 @@ class Worker:
         record.mkdir(exist_ok=True)
         command = [sys.executable, "-P", "-m", f"{self._package}.engine", str(directory)]
         cache = Path(self._config.workspace).resolve() / "cache"
-        env = {"MARIN_CACHE_DIR": str(cache), **os.environ, "MARIN_PARENT_PID": str(os.getpid()), "PYTHONUNBUFFERED": "1"}
+        env = {
+            "MARIN_CACHE_DIR": str(cache),
+            **os.environ,
+            "MARIN_PARENT_PID": str(os.getpid()),
+            "PYTHONUNBUFFERED": "1",
+        }
         with open(record / "log.txt", "ab") as out:
             self._process = await asyncio.create_subprocess_exec(*command, stdout=out, stderr=out, env=env)
         process = self._process
@@ -208,7 +213,9 @@ class Worker:
                 if is_lost_lease(e):
                     _kill(process)
                     raise
-                log.warning("heartbeat of %s: %s, lease renewed %.1f s ago", build.id, e.message, time.monotonic() - renewed)
+                log.warning(
+                    "heartbeat of %s: %s, lease renewed %.1f s ago", build.id, e.message, time.monotonic() - renewed
+                )
             await asyncio.sleep(0.1)
 
     async def _commit(self, build: catalog_pb2.Build, directory: Path) -> None:
@@ -273,7 +280,11 @@ def failure_of(directory: Path, code: int) -> dict[str, Any]:
     if own.exists():
         return json.loads(own.read_text())
     if code == EXIT_STOPPED:
-        what, reason, hint = "was stopped before it finished", "PREEMPTED", "it goes on from its last checkpoint when tried again"
+        what, reason, hint = (
+            "was stopped before it finished",
+            "PREEMPTED",
+            "it goes on from its last checkpoint when tried again",
+        )
     elif code < 0:
         what, reason = f"was killed by signal {-code}", "ENGINE_KILLED"
         hint = "signal 9 is often the kernel's out-of-memory killer: see the memory use, or lower batch sizes; it is tried again"
@@ -303,7 +314,9 @@ def _manifest(directory: Path) -> tuple[catalog_pb2.Manifest, str]:
     try:
         content, record = scan(directory / "out", sync=True), scan(directory / "record")
     except ValueError as e:
-        raise EngineError(str(e), hint="this is a fault of the engine: report it", reason="BAD_ARTIFACT", code="INTERNAL") from e
+        raise EngineError(
+            str(e), hint="this is a fault of the engine: report it", reason="BAD_ARTIFACT", code="INTERNAL"
+        ) from e
     if not content:
         raise EngineError(
             f"the engine finished without writing a file below {directory}/out",

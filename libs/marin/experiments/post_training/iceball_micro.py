@@ -15,13 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.post_training.iceball_profiles import PROFILES, Profile
 from marin.execution.lazy import ArtifactStep
 from marin.experiment import data
 from marin.experiment.evaluation import evaluate
 from marin.experiment.rl import grpo
 from marin.experiment.train import sft, train_lm
-
-from experiments.post_training.iceball_profiles import PROFILES, Profile
 
 
 @dataclass(frozen=True)
@@ -133,9 +132,8 @@ def _fineweb(p: Profile, version: str, corpus: Sequence[str]) -> ArtifactStep:
 
 def main() -> int:
     """Prints the graph, or runs it."""
-    from marin.cli.plan_view import tree
-
     from experiments import registry
+    from marin.cli.plan_view import tree
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", required=True, help="version label of the artifacts")
@@ -149,7 +147,11 @@ def main() -> int:
         from marin.cli.run import run_on_workspace
 
         return run_on_workspace(graph, Path(args.workspace))
-    print("\n".join(tree(graph, title=f"iceball-micro {args.version}, profile {args.profile or registry.default_profile()}")))
+    print(
+        "\n".join(
+            tree(graph, title=f"iceball-micro {args.version}, profile {args.profile or registry.default_profile()}")
+        )
+    )
     return 0
 
 

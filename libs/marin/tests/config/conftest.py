@@ -5,6 +5,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
 from marin.cli.__main__ import main
 
 DATA = """\

@@ -50,6 +50,7 @@ class Session:
 
     def call(self, _method, request):
         from google.protobuf.json_format import MessageToDict, ParseDict
+
         from marin.catalog.v1 import catalog_service_pb2 as pb
 
         response = pb.GetBuildResponse()

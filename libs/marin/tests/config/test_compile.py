@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+
 from marin.config import tokenizers
 from marin.config.compile import compile_graph, warmup_fraction
 from marin.config.load import load

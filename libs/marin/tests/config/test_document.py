@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from marin.cli.__main__ import main
 from marin.cli.parser import parse
 from marin.config.checks import near_duplicates_known, problems

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from marin.cli.__main__ import main
 from marin.config.compile import compile_graph
 from marin.config.load import load

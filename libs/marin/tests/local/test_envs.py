@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from marin.local import envs, uv
 from marin.local.environments import TABLE, Environment
 from marin.local.envs import BUSY, ROOT, Environments

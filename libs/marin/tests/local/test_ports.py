@@ -2,6 +2,7 @@ import os
 import socket
 
 import pytest
+
 from marin.local import ports
 from marin.local.errors import LocalError
 

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 
 import pytest
+
 from marin.local.envs import ROOT
 from marin.local.errors import LocalError
 

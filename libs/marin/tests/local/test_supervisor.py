@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from marin.local import processes
 from marin.local.client import LocalSystem, connect, connect_or_start
 from marin.local.errors import LocalError

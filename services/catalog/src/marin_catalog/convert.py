@@ -6,10 +6,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.rpc import status_pb2
+
 from marin.catalog.v1 import catalog_pb2 as pb
 from marin.common.v1 import artifact_pb2, job_pb2
-from marin_chassis.errors import from_status, to_status
-
 from marin_catalog.core import events
 from marin_catalog.core.letters import Letter
 from marin_catalog.core.model import (
@@ -28,6 +27,7 @@ from marin_catalog.core.model import (
     Target,
     Unreferenced,
 )
+from marin_chassis.errors import from_status, to_status
 
 _STATE = {s: job_pb2.JobState.Value(f"JOB_STATE_{s.value}") for s in State}
 _STATE_OF = {v: k for k, v in _STATE.items()}

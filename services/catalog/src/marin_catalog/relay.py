@@ -3,13 +3,12 @@
 import logging
 from collections.abc import Sequence
 
-from marin_chassis.bus import Backoff, Bus, BusError, DeadLetter
-
 from marin_catalog.core.context import Context
 from marin_catalog.core.errors import StoreError
 from marin_catalog.core.events import envelope
 from marin_catalog.core.hub import EVENTS, Ticket
 from marin_catalog.core.letters import Letter
+from marin_chassis.bus import Backoff, Bus, BusError, DeadLetter
 
 log = logging.getLogger("marin.catalog.relay")
 BATCH = 200

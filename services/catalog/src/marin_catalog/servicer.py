@@ -3,9 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from marin.catalog.v1 import catalog_service_pb2 as pb
-from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
-
+from marin.catalog.v1 import catalog_service_pb2 as pb, catalog_service_pb2_grpc as rpc
 from marin_catalog import convert
 from marin_catalog.core.artifacts import Artifacts
 from marin_catalog.core.builds import Builds, Registration

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
-from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
-from marin_chassis.config import ServiceConfig
-from marin_chassis.server import ServiceContext
 
+from marin.catalog.v1 import catalog_service_pb2_grpc as rpc
 from marin_catalog.core.context import Context, wall_clock
 from marin_catalog.core.leases import Leases
 from marin_catalog.servicer import CatalogServicer
 from marin_catalog.store.database import open_database
 from marin_catalog.store.schema import prepare
 from marin_catalog.store.sql import SqlStore
+from marin_chassis.config import ServiceConfig
+from marin_chassis.server import ServiceContext
 
 NAME, PORT = "catalog", 7001
 SERVICES = ("marin.catalog.v1.CatalogService",)

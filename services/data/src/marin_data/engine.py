@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import Job, main
-
 from marin_data.core.errors import engine_errors
 from marin_data.core.spec import check_conversations, check_pipeline, check_problems
 

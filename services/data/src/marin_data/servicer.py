@@ -1,7 +1,6 @@
 """gRPC face of the service; the calls only register jobs."""
 
-from marin.data.v1 import data_service_pb2 as pb
-from marin.data.v1 import data_service_pb2_grpc as rpc
+from marin.data.v1 import data_service_pb2 as pb, data_service_pb2_grpc as rpc
 
 
 class DataServicer(rpc.DataServiceServicer):

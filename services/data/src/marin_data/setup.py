@@ -1,9 +1,7 @@
 """What the chassis needs to know about this service."""
 
-from marin.data.v1 import data_service_pb2 as pb
-from marin.data.v1 import data_service_pb2_grpc as rpc
+from marin.data.v1 import data_service_pb2 as pb, data_service_pb2_grpc as rpc
 from marin_chassis.stage import JobKind, Stage
-
 from marin_data.core.spec import check_conversations, check_pipeline, check_problems
 from marin_data.servicer import DataServicer
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import EngineError, Job, main, write_json
-
 from marin_evaluation.core import report
 from marin_evaluation.core.outcomes import Outcome, check_coverage, join
 from marin_evaluation.core.proxy import RecordingProxy

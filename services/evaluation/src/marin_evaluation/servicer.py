@@ -1,8 +1,8 @@
 """gRPC face of the service; the call only registers a job."""
 
 import grpc
-from marin.evaluation.v1 import evaluation_service_pb2 as pb
-from marin.evaluation.v1 import evaluation_service_pb2_grpc as rpc
+
+from marin.evaluation.v1 import evaluation_service_pb2 as pb, evaluation_service_pb2_grpc as rpc
 from marin_chassis.stage import Jobs
 
 

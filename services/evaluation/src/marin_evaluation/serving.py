@@ -4,9 +4,8 @@ import time
 from types import TracebackType
 
 import grpc
-from marin.inference.v1 import inference_pb2
-from marin.inference.v1 import inference_service_pb2 as pb
-from marin.inference.v1 import inference_service_pb2_grpc as rpc
+
+from marin.inference.v1 import inference_pb2, inference_service_pb2 as pb, inference_service_pb2_grpc as rpc
 from marin_chassis.engine import EngineError, Job
 from marin_chassis.errors import from_rpc
 

@@ -1,9 +1,7 @@
 """What the chassis needs to know about this service."""
 
-from marin.evaluation.v1 import evaluation_service_pb2 as pb
-from marin.evaluation.v1 import evaluation_service_pb2_grpc as rpc
+from marin.evaluation.v1 import evaluation_service_pb2 as pb, evaluation_service_pb2_grpc as rpc
 from marin_chassis.stage import JobKind, Stage
-
 from marin_evaluation.core.spec import check_evaluate
 from marin_evaluation.servicer import EvaluationServicer
 

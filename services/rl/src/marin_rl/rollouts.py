@@ -10,11 +10,11 @@ from typing import Any
 
 import grpc
 import torch
+
 from marin.inference.v1 import inference_pb2, inference_service_pb2
 from marin.inference.v1.inference_service_pb2_grpc import InferenceServiceStub
 from marin_chassis.engine import EngineError
 from marin_chassis.errors import from_rpc
-
 from marin_rl.core.rollout import CheckStop, Probe, Request, Sample
 from marin_rl.core.spec import Grpo
 

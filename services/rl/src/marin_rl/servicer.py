@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from marin.rl.v1 import rl_service_pb2 as pb
-from marin.rl.v1 import rl_service_pb2_grpc
+from marin.rl.v1 import rl_service_pb2 as pb, rl_service_pb2_grpc
 from marin_chassis.stage import Jobs
 
 

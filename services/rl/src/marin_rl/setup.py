@@ -2,7 +2,6 @@
 
 from marin.rl.v1 import rl_service_pb2, rl_service_pb2_grpc
 from marin_chassis.stage import JobKind, Stage
-
 from marin_rl.core.spec import check_grpo
 from marin_rl.servicer import RlServicer
 

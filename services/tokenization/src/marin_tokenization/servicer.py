@@ -1,7 +1,6 @@
 """gRPC face of the service; the calls only register jobs."""
 
-from marin.tokenization.v1 import tokenization_service_pb2 as pb
-from marin.tokenization.v1 import tokenization_service_pb2_grpc as rpc
+from marin.tokenization.v1 import tokenization_service_pb2 as pb, tokenization_service_pb2_grpc as rpc
 
 
 class TokenizationServicer(rpc.TokenizationServiceServicer):

@@ -1,9 +1,7 @@
 """What the chassis needs to know about this service."""
 
-from marin.tokenization.v1 import tokenization_service_pb2 as pb
-from marin.tokenization.v1 import tokenization_service_pb2_grpc as rpc
+from marin.tokenization.v1 import tokenization_service_pb2 as pb, tokenization_service_pb2_grpc as rpc
 from marin_chassis.stage import JobKind, Stage
-
 from marin_tokenization.core.spec import check_import_tokenizer, check_tokenize, check_train_tokenizer
 from marin_tokenization.servicer import TokenizationServicer
 

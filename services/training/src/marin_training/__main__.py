@@ -1,7 +1,6 @@
 """Starts the training service: ``python -m marin_training``."""
 
 from marin_chassis.stage import main
-
 from marin_training.setup import STAGE
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import Job, main
-
 from marin_training.core.spec import check_pretrain, check_sft, wants_accelerator
 
 

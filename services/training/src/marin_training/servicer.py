@@ -1,7 +1,6 @@
 """gRPC face of the service; the calls only register jobs."""
 
-from marin.training.v1 import training_service_pb2 as pb
-from marin.training.v1 import training_service_pb2_grpc as rpc
+from marin.training.v1 import training_service_pb2 as pb, training_service_pb2_grpc as rpc
 
 
 class TrainingServicer(rpc.TrainingServiceServicer):

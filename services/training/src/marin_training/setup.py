@@ -1,9 +1,7 @@
 """What the chassis needs to know about this service."""
 
-from marin.training.v1 import training_service_pb2 as pb
-from marin.training.v1 import training_service_pb2_grpc as rpc
+from marin.training.v1 import training_service_pb2 as pb, training_service_pb2_grpc as rpc
 from marin_chassis.stage import JobKind, Stage
-
 from marin_training.core.spec import check_pretrain, check_sft
 from marin_training.servicer import TrainingServicer
 

@@ -5,12 +5,10 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 
-from marin.catalog.v1 import catalog_pb2
-from marin.catalog.v1 import catalog_service_pb2 as pb
+from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as pb
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_chassis.client import CatalogClient
 from marin_chassis.engine import EngineError
-
 from marin_workflow.core.reconcile import step
 from marin_workflow.world import World
 

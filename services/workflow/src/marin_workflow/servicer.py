@@ -5,11 +5,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin.workflow.v1 import workflow_service_pb2 as pb
-from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
+from marin.workflow.v1 import workflow_pb2 as wf, workflow_service_pb2 as pb, workflow_service_pb2_grpc as rpc
 from marin_chassis.client import CatalogClient
-
 from marin_workflow.core.aliases import resolve
 from marin_workflow.core.plan import plan
 from marin_workflow.core.reconcile import drift_error, new_run

@@ -1,11 +1,11 @@
 """Wires the workflow service."""
 
 import grpc
+
 from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
 from marin_chassis.client import CatalogClient
 from marin_chassis.server import ServiceContext, run_service
 from marin_chassis.worker import endpoints
-
 from marin_workflow.reconciler import Reconciler
 from marin_workflow.servicer import WorkflowServicer
 from marin_workflow.world import World

@@ -5,6 +5,7 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message
+
 from marin.catalog.v1 import catalog_service_pb2 as pb
 from marin.catalog.v1.catalog_pb2 import Artifact
 from marin.common.v1 import artifact_pb2, job_pb2
@@ -14,7 +15,6 @@ from marin_chassis.client import CatalogClient, call, channel
 from marin_chassis.engine import EngineError
 from marin_chassis.stage import job_of
 from marin_contracts.kinds import KINDS
-
 from marin_workflow.core.graph import spec_of
 
 

@@ -8,17 +8,14 @@ from pathlib import Path
 import grpc
 from google.protobuf.json_format import MessageToDict
 
-from marin.catalog.v1 import catalog_pb2
-from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
+from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as catalog_pb
 from marin.cli.jobs import artifacts_of, print_logs
 from marin.cli.live import WORDS, progress_text
 from marin.cli.output import clean, print_json, print_table, row, size
 from marin.client.errors import MarinError, from_rpc, from_status
 from marin.client.session import Session, open_session
-from marin.common.v1 import artifact_pb2
-from marin.common.v1 import job_service_pb2 as job_pb
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin.workflow.v1 import workflow_service_pb2 as pb
+from marin.common.v1 import artifact_pb2, job_service_pb2 as job_pb
+from marin.workflow.v1 import workflow_pb2 as wf, workflow_service_pb2 as pb
 from marin_contracts.kinds import KINDS
 
 
@@ -49,7 +46,10 @@ def status(args: argparse.Namespace) -> int:
     state = wf.RunState.Name(run.state).removeprefix("RUN_STATE_").lower()
     print(f"\nrun {run.id[:8]}  {clean(run.graph.name)}  {state}  {len(runs)} runs in all")
     now = time.monotonic()
-    print_table(("node", "state", "attempt", ""), [(n.node_id, WORDS[n.state], n.job.attempt or "", progress_text(n, now)) for n in run.nodes])
+    print_table(
+        ("node", "state", "attempt", ""),
+        [(n.node_id, WORDS[n.state], n.job.attempt or "", progress_text(n, now)) for n in run.nodes],
+    )
     for node in run.nodes:
         if node.state == wf.NODE_STATE_FAILED:
             print(f"\n{node.node_id}: {from_status(node.error)}")
@@ -107,7 +107,10 @@ def artifacts_list(args: argparse.Namespace) -> int:
     if args.output == "json":
         print_json([row(a) for a in found])
     elif found:
-        rows = [(r["address"], r["kind"], r["content_digest"][7:19], size(r["bytes"]), r["headline"]) for r in map(row, found)]
+        rows = [
+            (r["address"], r["kind"], r["content_digest"][7:19], size(r["bytes"]), r["headline"])
+            for r in map(row, found)
+        ]
         print_table(("address", "kind", "digest", "size", "what it is"), rows)
     else:
         print("no artifact is committed yet: try `marin run iceball-micro`")
@@ -118,7 +121,9 @@ def _job_artifacts(found: list[tuple[str, catalog_pb2.Artifact]], output: str) -
     if output == "json":
         print_json([{"stage": stage, **row(a)} for stage, a in found])
     else:
-        rows = [(s, r["address"], r["kind"], size(r["bytes"]), r["headline"]) for s, r in ((s, row(a)) for s, a in found)]
+        rows = [
+            (s, r["address"], r["kind"], size(r["bytes"]), r["headline"]) for s, r in ((s, row(a)) for s, a in found)
+        ]
         print_table(("stage", "address", "kind", "size", "what it is"), rows)
     return 0
 
@@ -174,8 +179,18 @@ def _find_build(session: Session, wanted: str | None) -> catalog_pb2.Build:
 def _print_event(event: catalog_pb2.Event, output: str) -> None:
     payload = MessageToDict(event.payload)
     if output == "json":
-        print_json({"sequence": event.sequence, "id": event.id, "type": event.type, "subject": event.subject, "payload": payload})
+        print_json(
+            {
+                "sequence": event.sequence,
+                "id": event.id,
+                "type": event.type,
+                "subject": event.subject,
+                "payload": payload,
+            }
+        )
     else:
         about = next((payload[k] for k in ("artifact", "build", "run") if k in payload), {})
         what = about.get("address") or f"{about.get('name', '')} {about.get('state', '')}"
-        print(f"{event.sequence:>6}  {event.time.ToDatetime():%H:%M:%S}  {event.type:<20} {clean(str(what))}", flush=True)
+        print(
+            f"{event.sequence:>6}  {event.time.ToDatetime():%H:%M:%S}  {event.type:<20} {clean(str(what))}", flush=True
+        )

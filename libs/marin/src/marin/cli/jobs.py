@@ -4,14 +4,14 @@ import sys
 import time
 
 import grpc
+
 from marin.catalog.v1.catalog_pb2 import Artifact
 from marin.cli.output import address, clean
 from marin.client.errors import MarinError, from_rpc
 from marin.client.session import Session
 from marin.common.v1 import job_service_pb2 as job_pb
 from marin.config.problems import suggestion
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin.workflow.v1 import workflow_service_pb2 as pb
+from marin.workflow.v1 import workflow_pb2 as wf, workflow_service_pb2 as pb
 from marin_contracts.kinds import KINDS
 
 _POLL_SECONDS = 0.5

@@ -18,7 +18,14 @@ WORDS = {
     wf.NODE_STATE_SKIPPED: "skipped",
     wf.NODE_STATE_CANCELLED: "cancelled",
 }
-_STYLES = {"running": "cyan", "done": "green", "cached": "dim", "adopted": "green", "FAILED": "bold red", "waiting": "dim"}
+_STYLES = {
+    "running": "cyan",
+    "done": "green",
+    "cached": "dim",
+    "adopted": "green",
+    "FAILED": "bold red",
+    "waiting": "dim",
+}
 LINE_SECONDS = 3.0
 
 
@@ -89,7 +96,7 @@ class LiveView:
     def _lines(self, run: wf.Run) -> None:
         now = time.monotonic()
         for node in run.nodes:
-            word, phase = WORDS[node.state], node.job.progress.phase
+            word = WORDS[node.state]
             text = progress_text(node, now) + self._eta.text(node, now)
             before = self._shown.get(node.node_id)
             if before and before[0] == word and (before[2] == text or now - before[1] < LINE_SECONDS):
@@ -109,7 +116,11 @@ class LiveView:
         for node in run.nodes:
             word = WORDS[node.state]
             text = progress_text(node, now) + self._eta.text(node, now)
-            table.add_row(Text(node.node_id), Text(word, style=_STYLES.get(word, "")), Text(text, overflow="ellipsis", no_wrap=True))
+            table.add_row(
+                Text(node.node_id),
+                Text(word, style=_STYLES.get(word, "")),
+                Text(text, overflow="ellipsis", no_wrap=True),
+            )
         table.add_row(Text(f"{now - self._start:.0f} s", style="dim"))
         return table
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
-from marin.catalog.v1 import catalog_pb2
-from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
+
+from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as catalog_pb
 from marin.cli.output import clean, print_json, print_table, size
 from marin.client.errors import MarinError
 from marin.client.read_model import ReadModel, from_catalog

@@ -71,27 +71,50 @@ def parse(argv: list[str]) -> argparse.Namespace:
         p.add_argument("--stage", help="only this stage and what it needs")
         p.add_argument("--stages", metavar="A,B", help="of a config: only these stages and what they need")
         p.add_argument("--profile", help="cpu or gb200; by default what this machine has")
-        p.add_argument("--corpus", action="append", default=[], metavar="FILE", help="use this text in place of the bundled one")
+        p.add_argument(
+            "--corpus", action="append", default=[], metavar="FILE", help="use this text in place of the bundled one"
+        )
         p.add_argument("--project", default="default", help="project that owns the artifacts")
         _decisions(p)
     _project_commands(commands, add)
     p = add("status", "inspect:status", "show the processes of the workspace and the newest run")
     p.add_argument("run", nargs="?", help="a run id or a prefix of one")
-    p = add("logs", "inspect:logs", "print the log of a job", "examples:\n  marin logs pretrain --follow\n  marin logs --job my-3b-base --follow")
+    p = add(
+        "logs",
+        "inspect:logs",
+        "print the log of a job",
+        "examples:\n  marin logs pretrain --follow\n  marin logs --job my-3b-base --follow",
+    )
     p.add_argument("job", nargs="?", help="stage or node of the newest run, or a job id; by default the newest job")
-    p.add_argument("--job", dest="of_job", metavar="NAME", help="of the newest run of the config or experiment NAME, step after step")
+    p.add_argument(
+        "--job",
+        dest="of_job",
+        metavar="NAME",
+        help="of the newest run of the config or experiment NAME, step after step",
+    )
     p.add_argument("--attempt", type=int, default=0, help="attempt number (the newest)")
     p.add_argument("--follow", "-f", action="store_true", help="go on until the attempt ends")
-    p = add("events", "maintain:events", "print the event log, check it, or see what subscribers could not take", _EVENTS_EXAMPLES)
+    p = add(
+        "events",
+        "maintain:events",
+        "print the event log, check it, or see what subscribers could not take",
+        _EVENTS_EXAMPLES,
+    )
     p.add_argument("what", nargs="?", choices=("list", "replay", "dead"), default="list", help="print (list)")
     p.add_argument("--replay", action="store_true", help="of dead: publish them again")
     p.add_argument("--consumer", default="", metavar="NAME", help="of dead: only those of this subscriber")
-    p.add_argument("--letter", type=int, action="append", default=[], metavar="N", help="of dead --replay: only this one")
+    p.add_argument(
+        "--letter", type=int, action="append", default=[], metavar="N", help="of dead --replay: only this one"
+    )
     p.add_argument("--from", dest="start", type=int, default=0, metavar="SEQ", help="first sequence number")
     p.add_argument("--follow", "-f", action="store_true", help="wait for more")
     p = add("rebuild-stream", "maintain:rebuild_stream", "send the event log to the bus again, after the bus was lost")
     p.add_argument("--from", dest="start", type=int, default=0, metavar="SEQ", help="first sequence number")
-    p = add("gc", "maintain:gc", "put aside what no address and no artifact refers to, and delete what was put aside long ago")
+    p = add(
+        "gc",
+        "maintain:gc",
+        "put aside what no address and no artifact refers to, and delete what was put aside long ago",
+    )
     p.add_argument("--dry-run", action="store_true", help="only say what would be done")
     p.add_argument("--older-than", type=float, default=7.0, metavar="DAYS", help="only attempts that ended before (7)")
     p.add_argument("--keep", type=float, default=7.0, metavar="DAYS", help="in quarantine before deletion (7)")
@@ -116,7 +139,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     sub = p.add_subparsers(metavar="list|show", required=True)
     q = sub.add_parser("list", parents=[common], help="list committed artifacts")
     q.add_argument("--project", default="default")
-    q.add_argument("--job", metavar="NAME", help="only those of the config or experiment NAME, in the order of its stages")
+    q.add_argument(
+        "--job", metavar="NAME", help="only those of the config or experiment NAME, in the order of its stages"
+    )
     q.set_defaults(command=_lazy("inspect:artifacts_list"))
     q = sub.add_parser("show", parents=[common], help="show one artifact: facts, inputs, files")
     q.add_argument("address", help="name@version")
@@ -141,10 +166,14 @@ def _decisions(p: argparse.ArgumentParser) -> None:
         help="when a version is committed with another build: stop, use it as it is, or build it anew in its place (error)",
     )
     p.add_argument("--fresh", action="store_true", help="build even what another address has already")
-    p.add_argument("--override", action="append", default=[], metavar="NAME=VERSION", help="use this version of one artifact")
+    p.add_argument(
+        "--override", action="append", default=[], metavar="NAME=VERSION", help="use this version of one artifact"
+    )
 
 
-def _project_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]", add: Callable[..., argparse.ArgumentParser]) -> None:
+def _project_commands(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", add: Callable[..., argparse.ArgumentParser]
+) -> None:
     """``init``, whose --workspace is where it writes, and ``validate``."""
     p = commands.add_parser(
         "init",

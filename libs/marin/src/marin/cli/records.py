@@ -6,15 +6,14 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
-from marin.catalog.v1 import catalog_pb2
-from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
+
+from marin.catalog.v1 import catalog_pb2, catalog_service_pb2 as catalog_pb
 from marin.cli.live import WORDS
 from marin.cli.output import address, clean, print_json, print_table, row
 from marin.client.errors import MarinError, from_status
 from marin.client.session import Session, open_session
 from marin.common.v1 import artifact_pb2
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin.workflow.v1 import workflow_service_pb2 as pb
+from marin.workflow.v1 import workflow_pb2 as wf, workflow_service_pb2 as pb
 
 
 def runs_list(args: argparse.Namespace) -> int:

@@ -83,12 +83,19 @@ def run_on_workspace(
         else:
             print("everything is committed already: nothing to run", file=sys.stderr)
     if output == "json":
-        print_json({"state": state, "artifacts": [{"node": n.id, "stage": n.stage, **row(artifacts[n.id])} for n in graph.nodes]})
+        print_json(
+            {
+                "state": state,
+                "artifacts": [{"node": n.id, "stage": n.stage, **row(artifacts[n.id])} for n in graph.nodes],
+            }
+        )
     else:
         _summary(graph, artifacts, name or graph.name)
     scores = {n.target.name: artifacts[n.id].summary for n in graph.nodes}
     if below := missed(targets or {}, scores):
-        raise MarinError("; ".join(below), "go back to the data, the training or the target, and see `marin plan`", "BELOW_TARGET")
+        raise MarinError(
+            "; ".join(below), "go back to the data, the training or the target, and see `marin plan`", "BELOW_TARGET"
+        )
     return 0
 
 
@@ -118,7 +125,9 @@ def _stuck_error(planned: list[wf.PlannedNode]) -> MarinError:
             "give the changed experiment another --version, undo the change, or decide with --on-drift=serve|rebuild",
             "DRIFT",
         )
-    return MarinError(f"'{first.node_id}' cannot be built: {first.reason}", "build or correct that input first", "BLOCKED")
+    return MarinError(
+        f"'{first.node_id}' cannot be built: {first.reason}", "build or correct that input first", "BLOCKED"
+    )
 
 
 def _explain(run: wf.Run) -> None:

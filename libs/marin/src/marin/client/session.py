@@ -7,14 +7,11 @@ from typing import Any
 
 import grpc
 
-from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
-from marin.catalog.v1 import catalog_service_pb2_grpc as catalog_rpc
+from marin.catalog.v1 import catalog_service_pb2 as catalog_pb, catalog_service_pb2_grpc as catalog_rpc
 from marin.client.errors import MarinError, from_rpc
 from marin.client.provenance import here
 from marin.common.v1 import job_service_pb2_grpc as job_rpc
-from marin.workflow.v1 import workflow_pb2 as wf
-from marin.workflow.v1 import workflow_service_pb2 as pb
-from marin.workflow.v1 import workflow_service_pb2_grpc as rpc
+from marin.workflow.v1 import workflow_pb2 as wf, workflow_service_pb2 as pb, workflow_service_pb2_grpc as rpc
 
 _OPTIONS = (("grpc.max_receive_message_length", 64 << 20), ("grpc.max_reconnect_backoff_ms", 500))
 WATCH_SECONDS = 10.0  # a watch is opened anew so often, to see whether the services are still there

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from google.protobuf.json_format import MessageToDict, ParseDict
+
 from marin.catalog.v1 import catalog_service_pb2 as catalog_pb
 from marin.catalog.v1.catalog_pb2 import Artifact
 from marin.client.session import Session

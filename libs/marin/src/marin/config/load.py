@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from marin.config import yaml_source
 from marin.config.problems import ConfigError, Problem
 from marin.config.schema import STAGES, Config
 from marin.config.wording import problems_of
 from marin.config.yaml_source import Document, Key
-from pydantic import ValidationError
 
 MAX_FILES = 32
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+
 from marin.common.v1 import options_pb2
 from marin.execution.lazy import ArtifactStep
 from marin_contracts.kinds import KINDS

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from marin.config.text import Literally, PathText
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from marin.config.text import Literally, PathText
 
 Label = Annotated[str, Literally, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)]
 Count = Annotated[int, Literally, Field(ge=1, le=2**31 - 1)]

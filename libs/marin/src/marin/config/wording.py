@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
 from marin.config.problems import Problem, suggestion
 from marin.config.schema import TOKENIZER_FORMS, Config
 from marin.config.yaml_source import Key
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 if TYPE_CHECKING:
     from marin.config.load import Places

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from marin.config.problems import ConfigError, Problem
 
 MAX_BYTES = 256 * 1024

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from google.protobuf.message import Message
+
 from marin.client.errors import MarinError
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_contracts.kinds import KINDS

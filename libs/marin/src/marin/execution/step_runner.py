@@ -49,9 +49,14 @@ def run_graph(
     decisions = planned if planned is not None else session.plan(graph)
     to_run = {d.node_id for d in decisions if d.action == wf.PLAN_ACTION_RUN}
     session.ensure(services_for([n for n in graph.nodes if n.id in to_run]))
-    live = [r for r in session.runs(20) if r.state == wf.RUN_STATE_RUNNING and r.graph == graph and r.options == session.options]
+    live = [
+        r
+        for r in session.runs(20)
+        if r.state == wf.RUN_STATE_RUNNING and r.graph == graph and r.options == session.options
+    ]
     run = live[0] if live else session.create_run(uuid.uuid4().hex, graph)
-    for run in session.watch_run(run.id):
+    for state in session.watch_run(run.id):
+        run = state
         if watch:
             watch(run)
     return run

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from marin_artifacts.digest import content_digest
-
 from marin_catalog.core import rules
 from marin_catalog.core.builds import Builds
 from marin_catalog.core.checks import check_manifest, check_ttl

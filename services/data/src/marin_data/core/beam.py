@@ -16,12 +16,12 @@ from pathlib import Path
 import apache_beam as beam
 import numpy as np
 from apache_beam.options.pipeline_options import PipelineOptions
+
+from marin_data.core.sources import Split
 from marin_datakernels.dedup import KEY, keys_array, later_copies
 from marin_datakernels.errors import DataError
 from marin_datakernels.recipes import Recipe
 from marin_datakernels.shards import plan_shards, shard_name, write_shard
-
-from marin_data.core.sources import Split
 
 PARTITIONS = 16
 KEYED = np.dtype([("row", "<u8"), ("key", KEY)])

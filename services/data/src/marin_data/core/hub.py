@@ -17,6 +17,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+
 from marin_datakernels.errors import DataError
 from marin_datakernels.rows import Numbered, read_parquet
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import Job, write_json
+from marin_data.core import beam
+from marin_data.core.sources import Source, resolve
 from marin_datakernels.counts import Tally, counts
 from marin_datakernels.filters import Filters
 from marin_datakernels.recipes import Recipe
 from marin_datakernels.shards import Shard
-
-from marin_data.core import beam
-from marin_data.core.sources import Source, resolve
 
 COLUMNS = {"documents": "text", "conversations": "messages"}
 POLL = 0.1

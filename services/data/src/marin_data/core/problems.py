@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from marin_chassis.engine import Job, write_json
+from marin_data.core.sources import Source, resolve
+from marin_data.core.spec import source_name
 from marin_datakernels import KERNELS
 from marin_datakernels.errors import DataError
 from marin_datakernels.problems import INSTRUCTION, typed_row, write_problems
-
-from marin_data.core.sources import Source, resolve
-from marin_data.core.spec import source_name
 
 ENV_CLASS = "gsm8k"
 

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import marin_samples
-from marin_datakernels.errors import DataError
-from marin_datakernels.rows import read_rows
-
 from marin_data.core import hub
 from marin_data.core.spec import source_name
+from marin_datakernels.errors import DataError
+from marin_datakernels.rows import read_rows
 
 Row = tuple[str, dict[str, Any]]
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from marin_chassis.engine import EngineError
-
 from marin_evaluation.core import stats
 from marin_evaluation.core.proxy import Exchange
 from marin_evaluation.core.spec import Task

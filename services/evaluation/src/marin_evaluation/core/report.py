@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from marin_chassis.engine import write_json
 
+from marin_chassis.engine import write_json
 from marin_evaluation.core.outcomes import Outcome, flags, metric_reports
 from marin_evaluation.core.spec import Plan, Task
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import EngineError, write_json
-
 from marin_evaluation.core.harnesses import Harness, driver_environment
 from marin_evaluation.core.spec import Plan, Task
 

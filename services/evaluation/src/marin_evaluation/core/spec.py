@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from marin_chassis.engine import EngineError
-
 from marin_evaluation.core.harnesses import HARNESSES
 from marin_evaluation.core.tasksets import TASK_SETS, TaskSet
 

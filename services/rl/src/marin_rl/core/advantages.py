@@ -6,10 +6,10 @@ Measured on SkyRL 0.4.0's ``compute_grpo_outcome_advantage``: eight equal reward
 
 import numpy as np
 import torch
-from marin_chassis.engine import EngineError
 from skyrl.backends.skyrl_train.utils.ppo_utils import compute_advantages_and_returns
 from skyrl.train.config import AlgorithmConfig
 
+from marin_chassis.engine import EngineError
 from marin_rl.core.batch import Batch, Group
 from marin_rl.core.spec import Grpo
 

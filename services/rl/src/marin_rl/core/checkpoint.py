@@ -10,9 +10,9 @@ import shutil
 from pathlib import Path
 
 import torch
-from marin_chassis.engine import EngineError, write_json
 from transformers import PreTrainedModel
 
+from marin_chassis.engine import EngineError, write_json
 from marin_rl.core.policy import load_weights, save_export
 
 _STATE = "state.json"

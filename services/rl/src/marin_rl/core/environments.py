@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import skyrl_gym
-from marin_chassis.engine import EngineError
 
+from marin_chassis.engine import EngineError
 from marin_rl.core.problems import Problem
 from marin_rl.core.spec import Grpo
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from marin_chassis.engine import EngineError, write_json
 from safetensors.torch import load_file, save_file
 from skyrl.backends.skyrl_train.utils.torch_utils import logprobs_from_logits
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+
+from marin_chassis.engine import EngineError, write_json
 
 WEIGHTS = "model.safetensors"
 _NOT_COPIED = {"config.json", "model.safetensors.index.json"}

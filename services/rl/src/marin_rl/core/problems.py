@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from marin_chassis.engine import EngineError
 
+from marin_chassis.engine import EngineError
 from marin_rl.core.spec import Grpo
 
 

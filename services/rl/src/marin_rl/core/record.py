@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from marin_chassis.engine import write_json
 
+from marin_chassis.engine import write_json
 from marin_rl.core.batch import Batch
 
 SCHEMA = pa.schema(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from marin_chassis.engine import EngineError, Job, write_json
 
+from marin_chassis.engine import EngineError, Job, write_json
 from marin_rl.core.advantages import algorithm_config
 from marin_rl.core.checkpoint import Checkpoints
 from marin_rl.core.environments import make_environment

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from marin_chassis.engine import EngineError
-
 from marin_rl.core.role_plan import RolePlan, check_role_plan, role_plan_from
 
 # SkyRL's registered names by the spec's enum values; UNSPECIFIED is the first.

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from marin_chassis.engine import EngineError, Stopped
 from transformers import PreTrainedModel
 
+from marin_chassis.engine import EngineError, Stopped
 from marin_rl.core.advantages import check_groups, compute_advantages, zero_variance_groups
 from marin_rl.core.batch import Batch, Group, make_batch
 from marin_rl.core.checkpoint import Checkpoints

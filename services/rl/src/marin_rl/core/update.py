@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from marin_chassis.engine import EngineError
 from skyrl.backends.skyrl_train.utils.ppo_utils import (
     PolicyLossRegistry,
     apply_loss_reduction_to_advantages_minibatch,
@@ -15,6 +14,7 @@ from skyrl.backends.skyrl_train.utils.torch_utils import masked_mean
 from skyrl.train.config import AlgorithmConfig
 from transformers import PreTrainedModel
 
+from marin_chassis.engine import EngineError
 from marin_rl.core.batch import Batch
 from marin_rl.core.policy import response_logprobs
 from marin_rl.core.spec import Grpo

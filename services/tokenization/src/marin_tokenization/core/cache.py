@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from levanter.store.cache import CacheLedger, CacheMetadata, SerialCacheWriter, consolidate_shard_cache_ledgers
 from levanter.tokenizers import HfMarinTokenizer, load_tokenizer
-from marin_chassis.engine import EngineError, Job, write_json
 
+from marin_chassis.engine import EngineError, Job, write_json
 from marin_tokenization.core.documents import document_shards, read_texts
 
 BATCH = 256

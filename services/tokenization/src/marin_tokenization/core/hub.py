@@ -15,6 +15,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+
 from marin_chassis.engine import EngineError
 
 ATTEMPTS = 3  # of a call; the worker starts the job again after that

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from marin_chassis.engine import EngineError, Job
-from marin_contracts.tokenizer_files import TOKENIZER_FILES, tokenizer_digest
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
+from marin_chassis.engine import EngineError, Job
+from marin_contracts.tokenizer_files import TOKENIZER_FILES, tokenizer_digest
 from marin_tokenization.core.tokenizer import check_template
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from marin_chassis.engine import EngineError, Job
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from marin_chassis.engine import EngineError, Job
 from marin_tokenization.core.documents import document_shards, read_texts
 from marin_tokenization.core.spec import TokenizerSettings, tokenizer_settings
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import Job
-
 from marin_training.core.inputs import InitCheckpoint, TokenSource
 from marin_training.core.spec import learns_all_tokens, wants_accelerator
 

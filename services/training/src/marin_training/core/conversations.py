@@ -10,9 +10,9 @@ from itertools import batched
 from pathlib import Path
 from typing import Any
 
-from marin_chassis.engine import EngineError, Job
 from tokenizers import Tokenizer
 
+from marin_chassis.engine import EngineError, Job
 from marin_training.core.spec import learns_all_tokens
 
 BATCH = 256

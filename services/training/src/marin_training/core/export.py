@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import EngineError, Job, write_json
-
 from marin_training.core.recorder import Recorder
 
 _EMBEDDING = "model.embed_tokens.weight"

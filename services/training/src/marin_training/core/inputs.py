@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from marin_chassis.engine import EngineError, Job
 from tokenizers import Tokenizer
 
+from marin_chassis.engine import EngineError, Job
 from marin_training.core.spec import token_sources
 
 _TOKENIZER_FILES = ("tokenizer*", "special_tokens*", "added_tokens*", "vocab*", "merges*", "chat_template*")

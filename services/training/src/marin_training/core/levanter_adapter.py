@@ -20,8 +20,8 @@ from levanter.main import train_lm
 from levanter.store.cache import CacheMetadata, SerialCacheWriter, consolidate_shard_cache_ledgers
 from levanter.tokenizers import MarinTokenizer, load_tokenizer
 from levanter.tracker.tracker import Tracker, TrackerConfig
-from marin_chassis.engine import EngineError, Stopped
 
+from marin_chassis.engine import EngineError, Stopped
 from marin_training.core.recorder import Recorder
 
 CHAT_EXEMPLAR = {"input_ids": np.zeros((0,), np.int32), "assistant_masks": np.zeros((0,), np.int32)}

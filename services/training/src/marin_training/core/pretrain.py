@@ -3,7 +3,6 @@
 from typing import Any
 
 from marin_chassis.engine import Job, write_json
-
 from marin_training.core.config import pretrain_config
 from marin_training.core.export import finish
 from marin_training.core.inputs import stage_tokenizer, token_ids, token_inputs

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from marin_chassis.engine import Job, write_json
-
 from marin_training.core.config import sft_config
 from marin_training.core.conversations import encode, read_conversations, supervision
 from marin_training.core.export import finish

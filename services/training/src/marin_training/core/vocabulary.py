@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-from marin_chassis.engine import EngineError
 from tokenizers import AddedToken, Tokenizer
+
+from marin_chassis.engine import EngineError
 
 
 def check_vocab(model_size: int, tokenizer: Path, what: str, pad: bool) -> int:

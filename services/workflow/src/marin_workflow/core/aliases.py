@@ -1,7 +1,6 @@
 """Aliases of input addresses, resolved once: what is planned, run and stored holds the addresses themselves."""
 
 from marin.workflow.v1 import workflow_pb2 as wf
-
 from marin_workflow.core.graph import ALIASES
 from marin_workflow.core.plan import CatalogView
 

@@ -4,6 +4,7 @@ import difflib
 from graphlib import CycleError, TopologicalSorter
 
 from google.protobuf.message import Message
+
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_chassis.engine import EngineError
 from marin_contracts.kinds import KINDS

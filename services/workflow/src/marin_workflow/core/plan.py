@@ -5,7 +5,6 @@ from typing import Any, Protocol
 from marin.catalog.v1.catalog_pb2 import Artifact
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_artifacts.identity import build_key, semantic_dict
-
 from marin_workflow.core.graph import is_mutable, spec_of, topological
 
 _DONE = (wf.PLAN_ACTION_CACHED, wf.PLAN_ACTION_ADOPT)

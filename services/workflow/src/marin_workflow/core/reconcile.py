@@ -3,12 +3,12 @@
 from typing import Protocol
 
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from marin.catalog.v1.catalog_pb2 import Artifact
 from marin.common.v1 import artifact_pb2, job_pb2
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_chassis.engine import EngineError
 from marin_chassis.errors import to_status
-
 from marin_workflow.core.graph import topological
 from marin_workflow.core.plan import CatalogView, with_inputs
 

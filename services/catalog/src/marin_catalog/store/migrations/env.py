@@ -1,6 +1,7 @@
 """Alembic's entry: runs migrations on the connection, and in the transaction, that the catalog hands over."""
 
 from alembic import context
+
 from marin_catalog.store.tables import METADATA
 
 context.configure(
