@@ -4,7 +4,6 @@ import subprocess
 
 import pytest
 
-from marin.config import tokenizers
 from marin.config.compile import compile_graph, warmup_fraction
 from marin.config.load import load
 from marin.config.problems import ConfigError
@@ -17,6 +16,7 @@ from marin.experiment.evaluation import evaluate
 from marin.experiment.train import AdamConfig, ModelConfig, sft, train_lm
 from marin_contracts.chat import CHATML
 from marin_contracts.kinds import KINDS
+from marin_contracts.tokenizer_files import TOKENIZER_FILES
 
 
 def compiled(project, *stages, version=None):
@@ -193,7 +193,7 @@ def test_a_tokenizer_directory_is_imported_by_its_digest(project):
     project.edit("pretrain.yaml", "vocab_size: 512", "vocab_size: 3")
     node = by_name(compiled(project))["data/tokenized/tokenizer"]
     assert node.kind == "tokenizer.import" and not node.inputs
-    names = " ".join(tokenizers.FILES)
+    names = " ".join(TOKENIZER_FILES)
     command = f"cd tok && sha256sum {names} 2>/dev/null | sha256sum"
     expected = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout.split()[0]
     assert node.import_tokenizer.directory.sha256 == expected

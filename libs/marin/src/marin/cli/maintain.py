@@ -64,21 +64,10 @@ def _records(session: Session) -> tuple[list[Any], list[Any], list[Any]]:
         last = page[-1].sequence
     builds, artifacts, runs = [], [], []
     for project in sorted(projects):
-        builds += _builds(session, project)
+        builds += session.builds(project)
         artifacts += session.artifacts(project)
         runs += session.call(session.catalog.ListRuns, catalog_pb.ListRunsRequest(project=project, page_size=1000)).runs
     return builds, artifacts, runs
-
-
-def _builds(session: Session, project: str) -> list[catalog_pb2.Build]:
-    found, token = [], ""
-    while True:
-        request = catalog_pb.ListBuildsRequest(project=project, page_size=1000, page_token=token)
-        page = session.call(session.catalog.ListBuilds, request)
-        found += page.builds
-        token = page.next_page_token
-        if not token:
-            return found
 
 
 def _dead(args: argparse.Namespace) -> int:

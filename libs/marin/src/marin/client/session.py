@@ -110,13 +110,21 @@ class Session:
 
     def artifacts(self, project: str = "default") -> list[Any]:
         """All committed artifacts, newest first."""
-        found, token = [], ""
+        return self._pages(self.catalog.ListArtifacts, catalog_pb.ListArtifactsRequest(project=project), "artifacts")
+
+    def builds(self, project: str = "default") -> list[Any]:
+        """All builds, newest first."""
+        return self._pages(self.catalog.ListBuilds, catalog_pb.ListBuildsRequest(project=project), "builds")
+
+    def _pages(self, method: Any, request: Any, items: str) -> list[Any]:
+        """The items of every page of a listing."""
+        found: list[Any] = []
+        request.page_size = 500
         while True:
-            request = catalog_pb.ListArtifactsRequest(project=project, page_size=500, page_token=token)
-            page = self.call(self.catalog.ListArtifacts, request)
-            found += page.artifacts
-            token = page.next_page_token
-            if not token:
+            page = self.call(method, request)
+            found += getattr(page, items)
+            request.page_token = page.next_page_token
+            if not request.page_token:
                 return found
 
     def close(self) -> None:

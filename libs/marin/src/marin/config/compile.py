@@ -17,7 +17,6 @@ from marin.execution.lazy import ArtifactStep, graph
 from marin.experiment import data as build
 from marin.experiment.evaluation import evaluate
 from marin.experiment.train import AdamConfig, ModelConfig, sft, train_lm
-from marin.tokenization.v1 import tokenization_pb2
 from marin.workflow.v1 import workflow_pb2 as wf
 from marin_contracts.chat import CHATML
 
@@ -86,9 +85,7 @@ class Compiler:
             found = tokenizers.find(wanted, self._project.places.folder("data", "tokenizer"))
             if found.address:
                 return found.address
-            spec = tokenization_pb2.ImportTokenizerSpec()
-            spec.directory.path, spec.directory.sha256 = str(found.directory), tokenizers.digest(found.directory)
-            return self._done(ArtifactStep(name, "dev", "tokenizer.import", spec, {}, "data"))
+            return self._done(build.local_tokenizer(name=name, directory=str(found.directory), stage="data"))
         corpus = texts[0]
         if len(texts) > 1:
             root = self._config.data.output

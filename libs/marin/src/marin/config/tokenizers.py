@@ -1,6 +1,5 @@
 """Which tokenizer a config means: one to be trained, a directory, a known name, or the address of an artifact."""
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
@@ -14,19 +13,6 @@ KNOWN = {
     "llama3-tokenizer": "meta-llama/Llama-3.2-1B",
 }
 """Names that may be written in place of a directory, and the hub repository that each stands for."""
-
-
-FILES = (
-    "added_tokens.json",
-    "chat_template.jinja",
-    "merges.txt",
-    "special_tokens_map.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.json",
-    "vocab.txt",
-)
-"""What ``marin.tokenization.v1.ImportTokenizerSpec`` calls tokenizer files, in byte order."""
 
 
 class BadTokenizer(Exception):
@@ -53,13 +39,6 @@ def find(text: str, folder: Path) -> Tokenizer:
         return Tokenizer(address=text.strip("/"))
     names = f"name a directory with tokenizer.json, one of {', '.join(KNOWN)}, or write `train: {{vocab_size: 32000}}`"
     raise BadTokenizer(f"there is no tokenizer '{text}'", suggestion(text, KNOWN, names))
-
-
-def digest(directory: Path) -> str:
-    """SHA-256 in hex of the lines that ``sha256sum`` prints for the tokenizer files of a directory."""
-    files = [directory / name for name in FILES if (directory / name).is_file()]
-    lines = [f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in files]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _known(name: str) -> Tokenizer:
