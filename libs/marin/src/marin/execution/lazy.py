@@ -5,7 +5,7 @@ Importing this module loads protobuf only: no service, no network, no heavy pack
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
 
@@ -76,10 +76,6 @@ class ArtifactStep:
     @property
     def address(self) -> str:
         return f"{self.name}@{self.version}"
-
-    def with_stage(self, stage: str) -> "ArtifactStep":
-        """The same step, shown under another stage."""
-        return replace(self, stage=stage)
 
 
 def walk(steps: Iterable[ArtifactStep]) -> list[ArtifactStep]:
